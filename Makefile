@@ -1,0 +1,93 @@
+# greedygp: everything runs in .venv, which the targets make themselves.
+# Needed on the machine: make and Python 3.11 or newer.
+#
+#   make demo PYTHON=python3.12      another interpreter
+#   make test GREEDYGP_TORCH=1       test the torch backend, too
+#   make test PYTEST_ARGS="-k kernels -n 0"
+
+PYTHON ?= python3
+VENV ?= .venv
+GREEDYGP_TORCH ?= 0
+TORCH_REQUIREMENT ?= torch==2.13.0
+PYTEST_ARGS ?=
+PYTEST_WORKERS ?= 2
+BENCH_ARGS ?=
+SPHINXOPTS ?= -W --keep-going
+
+# One name for the interpreter inside the environment, on every system.
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+PY := $(BIN)/python
+PIP := $(PY) -m pip --disable-pip-version-check install --quiet
+STAMPS := $(VENV)/.stamps
+
+# The workers of pytest share the cores; more BLAS threads than that only wait for each other.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format docs bench figure clean
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(STAMPS)/base ## train a model on data that scikit-learn generates; report in demo-output/
+	$(PY) examples/demo.py
+
+test: $(STAMPS)/test $(STAMPS)/torch-$(GREEDYGP_TORCH) ## run the whole test suite
+	$(ONE_THREAD) $(PY) -m pytest -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
+
+lint: $(STAMPS)/lint ## ruff (lint and format) and mypy
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+format: $(STAMPS)/lint ## let ruff repair and format the files
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+docs: $(STAMPS)/docs ## build the documentation into docs/_build/html
+	$(PY) -m sphinx -b html $(SPHINXOPTS) docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+figure: $(STAMPS)/docs ## draw the picture of the README again
+	$(PY) docs/make_readme_figure.py
+
+bench: $(STAMPS)/bench ## run the speed benchmark (the suites: see CONTRIBUTING.md)
+	$(PY) benchmarks/speed_selection.py $(BENCH_ARGS)
+
+clean: ## remove the environment and everything that was built
+	rm -rf $(VENV) build dist demo-output docs/_build docs/auto_examples docs/generated \
+	    docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ---------------------------------------------------------------- environment
+# A stamp is made again when pyproject.toml changes, so a second call costs nothing.
+
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "greedygp needs Python 3.11 or newer; try: make PYTHON=/path/to/python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	    { echo "could not make $(VENV): on Debian and Ubuntu, install the package python3-venv"; exit 1; }
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/base: $(STAMPS)/venv pyproject.toml
+	$(PIP) --editable .
+	@touch $@
+
+$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/bench: $(STAMPS)/%: $(STAMPS)/base
+	$(PIP) --editable '.[$*]'
+	@touch $@
+
+# torch is optional and large: installed only when asked for, and its tests are skipped without it.
+$(STAMPS)/torch-0: $(STAMPS)/base
+	@touch $@
+
+$(STAMPS)/torch-1: $(STAMPS)/base
+	@if $(PIP) '$(TORCH_REQUIREMENT)'; then \
+	    touch $@; \
+	else \
+	    echo "NOTE: $(TORCH_REQUIREMENT) could not be installed; the torch tests will be skipped."; \
+	fi

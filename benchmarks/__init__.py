@@ -1,0 +1,1 @@
+"""Benchmarks of greedygp: a small declarative frame, and the suites that reproduce the papers."""

@@ -1,0 +1,164 @@
+"""Parts of the rendered pages: tables, means with deviations, tests, where the runs were done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import ttest_rel
+
+from benchmarks.frame import Record, Suite, write_atomically
+
+MISSING = "-"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A finding of a paper, what our records say about it, and whether it holds (None: open)."""
+
+    paper: str
+    ours: str
+    holds: bool | None
+
+    @property
+    def verdict(self) -> str:
+        return {True: "yes", False: "no", None: "not enough runs"}[self.holds]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """A Markdown table; the first column to the left, numbers to the right."""
+    lines = ["| " + " | ".join(header) + " |"]
+    lines.append("|" + "|".join(["---"] + ["--:"] * (len(header) - 1)) + "|")
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return [*lines, ""]
+
+
+def claims_table(claims: Sequence[Claim]) -> list[str]:
+    """A Markdown table of claims, all text to the left."""
+    lines = ["| the paper | these runs | holds |", "|---|---|---|"]
+    lines += [f"| {claim.paper} | {claim.ours} | {claim.verdict} |" for claim in claims]
+    return [*lines, ""]
+
+
+def mean_and_deviation(values: Sequence[float], digits: int, mark: str = "") -> str:
+    """``mean ± standard deviation`` (of the sample), or the mean alone of a single value."""
+    if len(values) == 0:
+        return MISSING
+    text = f"{np.mean(values):.{digits}f}"
+    if len(values) > 1:
+        text += f" ± {np.std(values, ddof=1):.{digits}f}"
+    return text + mark
+
+
+def by_partition(
+    records: Iterable[Record], task: str, method: str, value: Callable[[Record], float]
+) -> dict[int, float]:
+    """Partition number -> value, of the runs of one method on one task that succeeded."""
+    return {
+        record["partition"]: value(record)
+        for record in records
+        if (record["task"], record["method"], record["status"]) == (task, method, "ok")
+    }
+
+
+def best_and_worse(
+    values: dict[str, dict[int, float]], level: float = 0.05
+) -> tuple[str | None, set[str]]:
+    """The method with the smallest mean, and those worse than it by a paired t-test.
+
+    ``values`` maps method -> partition -> value; only partitions that all methods have count.
+    """
+    present = {name: v for name, v in values.items() if v}
+    if not present:
+        return None, set()
+    common = sorted(set.intersection(*(set(v) for v in present.values())))
+    if not common:
+        return None, set()
+    columns = {name: np.array([v[p] for p in common]) for name, v in present.items()}
+    best = min(columns, key=lambda name: columns[name].mean())
+    worse = set()
+    for name, column in columns.items():
+        difference = column - columns[best]
+        if name == best or len(common) < 2 or not np.any(difference):
+            continue
+        if np.ptp(difference) == 0 or ttest_rel(column, columns[best]).pvalue < level:
+            worse.add(name)
+    return best, worse
+
+
+def provenance(suite: Suite, records: Sequence[Record]) -> list[str]:
+    """How the page was made: command, partitions, versions, machine, failures."""
+    good = [record for record in records if record["status"] == "ok"]
+    repeats = 1 + max((record["partition"] for record in good), default=0)
+    lines = [
+        "## How this page was made",
+        "",
+        "```",
+        f"python -m benchmarks run {suite.name} --repeats {repeats}",
+        f"python -m benchmarks render {suite.name}",
+        "```",
+        "",
+        f"{len(good)} runs, {len(records) - len(good)} failed; "
+        f"partitions 0 to {repeats - 1}, seeded by their number; "
+        f"{_duration(sum(record['seconds'] for record in good))} in all.",
+        "",
+    ]
+    for title, field in (("Versions", "versions"), ("Machine", "machine")):
+        kinds = {tuple(sorted(record[field].items())) for record in good}
+        for kind in sorted(kinds, key=str):
+            text = ", ".join(f"{name} {value}" for name, value in kind)
+            lines += [f"{title}: {text}.", ""]
+    failed = [record for record in records if record["status"] != "ok"]
+    for record in failed:
+        reason = record["error"].strip().splitlines()[-1]
+        lines.append(
+            f"- failed: {record['task']}, {record['method']}, partition "
+            f"{record['partition']}: {reason}"
+        )
+    return lines
+
+
+def partitions_line(suite: Suite, records: Sequence[Record]) -> str:
+    """Number of partitions with results, data set by data set."""
+    parts = []
+    for task in suite.tasks:
+        done = {r["partition"] for r in records if r["task"] == task.name and r["status"] == "ok"}
+        parts.append(f"{task.title} {len(done)}")
+    return "Partitions done: " + ", ".join(parts) + "."
+
+
+def write_page(folder: Path, suite: Suite, lines: Sequence[str]) -> Path:
+    """Write the suite's page; returns its path."""
+    path = folder / f"{suite.name}.md"
+    write_atomically(path, "\n".join(lines).rstrip() + "\n")
+    return path
+
+
+def save_figure(figure: Any, folder: Path, name: str, caption: str) -> list[str]:
+    """Save a figure next to the page; returns the Markdown that shows it."""
+    path = folder / "figures" / f"{name}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Without the software's version in the file, the same records give the same bytes.
+    figure.savefig(path, dpi=110, bbox_inches="tight", metadata={"Software": None})
+    return [f"![{caption}](figures/{name}.png)", ""]
+
+
+def new_figure(rows: int, columns: int, width: float = 4.6, height: float = 3.4) -> tuple[Any, Any]:
+    """A matplotlib figure without a window, and its axes as a 2-D array."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"

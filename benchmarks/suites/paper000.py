@@ -1,0 +1,48 @@
+"""What the two suites of "Predictive approaches for sparse GP regression" have in common."""
+
+from __future__ import annotations
+
+from benchmarks.frame import Task
+
+PAPER = (
+    "S. Sundararajan, S. S. Keerthi, S. Shevade, "
+    "*Predictive approaches for sparse Gaussian process regression*"
+)
+
+TITLES = {
+    "nlpp": "NLPP",
+    "nlml": "NLML",
+    "loo_cve": "LOO-CVE",
+    "nlgpp": "NLGPP",
+    "gpe": "GPE",
+}
+
+
+def task(name: str, title: str, n_train: int, n_test: int, subset: int, **more: object) -> Task:
+    """A data set with its sizes and the rows that the hyperparameters are learnt from."""
+    sizes = {"n_train": n_train, "n_test": n_test, "subset": subset}
+    return Task(name, title, {**sizes, **more})
+
+
+# In the order of the paper's Tables 2 and 3. `max_basis` is NLPP's fixed size. It is also the
+# limit of the others, except on Friedman2 and 3: the paper's GPE there has 74.7 +- 11.6 basis
+# vectors (Table 5), which no limit of 75 allows; 100 is used.
+TASKS = (
+    task("boston", "Boston housing", 481, 25, 200, max_basis=200, limit=200, patience=50),
+    task("abalone", "Abalone", 3000, 1177, 750, max_basis=200, limit=200, patience=50),
+    task("bank8FM", "bank8FM", 4500, 3692, 1000, max_basis=500, limit=500, patience=50),
+    task("cpu_small", "cpusmall", 4500, 3692, 1000, max_basis=500, limit=500, patience=50),
+    task(
+        "friedman2", "Friedman2", 200, 5000, 100, max_basis=75, limit=100, patience=25, friedman=2
+    ),
+    task(
+        "friedman3", "Friedman3", 200, 5000, 100, max_basis=75, limit=100, patience=25, friedman=3
+    ),
+    task("bank32NH", "bank32NH", 4500, 3692, 1000, max_basis=500, limit=500, patience=50),
+    task("cpu_act", "cpuact", 4500, 3692, 1000, max_basis=500, limit=500, patience=50),
+)
+
+# Sets whose printed NPDL can only be of the standardised target: Abalone's 1.00 at an NMSE of 0.42
+# (rings have a deviation of 3.2, which would add 1.17), and Friedman3's 0.71 at an NMSE of 0.12
+# (the usual target has a deviation of 0.33).
+STANDARDISED_NPDL = ("abalone", "friedman3")

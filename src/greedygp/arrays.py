@@ -1,0 +1,201 @@
+"""The only place that knows NumPy from torch: namespace, device, dtype, in-place products, solves.
+
+Two kinds of array live in the library. *Row arrays* (one entry a data row) live wherever the
+user's data live: NumPy, a torch device, or any other array-API namespace; they go through
+:class:`Backend`. *Basis arrays* (m, or m x m) are small, and are always float64 NumPy on the
+host, so that the factors of every backend are the same numbers.
+
+`Backend` adds to the array API what the algorithms need for speed: an `out` argument, triangular
+solves, sums in float64, and threads over blocks of rows where the library has none of its own
+(NumPy's elementwise operations).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import scipy.linalg
+from threadpoolctl import ThreadpoolController
+
+Array = Any
+
+__all__ = ["Array", "Backend", "namespace", "to_numpy"]
+
+
+def namespace(*arrays: Array) -> Any:
+    """Return the array-API namespace that all the arrays share."""
+    return array_api_compat.array_namespace(*arrays)
+
+
+def to_numpy(array: Array) -> np.ndarray:
+    """Return the array as NumPy on the host (no copy where it is there already)."""
+    if isinstance(array, np.ndarray):
+        return array
+    if array_api_compat.is_torch_array(array):
+        return array.detach().cpu().numpy()
+    return np.asarray(array)
+
+
+class Backend:
+    """Where the row arrays live, and how to work on them.
+
+    Parameters
+    ----------
+    example : array
+        An array of the namespace, device and floating dtype to work in.
+    """
+
+    def __init__(self, example: Array):
+        self.xp = namespace(example)
+        self.device = array_api_compat.device(example)
+        self.dtype = example.dtype
+        self.is_numpy = array_api_compat.is_numpy_array(example)
+        self.is_torch = array_api_compat.is_torch_array(example)
+        self.threads = thread_count() if self.is_numpy else 1
+
+    # --- making and moving -------------------------------------------------------------------
+
+    def asarray(self, values: Any, dtype: Any = None) -> Array:
+        """Return `values` as a row array of this backend (its floating dtype by default)."""
+        if self.is_numpy:
+            return np.asarray(values, dtype=dtype or self.dtype)
+        return self.xp.asarray(values, dtype=dtype or self.dtype, device=self.device)
+
+    def integers(self, values: np.ndarray) -> Array:
+        """Return host integers as an index array of this backend."""
+        if self.is_numpy:
+            return np.asarray(values, dtype=np.intp)
+        return self.xp.asarray(np.asarray(values), dtype=self.xp.int64, device=self.device)
+
+    def empty(self, shape: tuple[int, ...]) -> Array:
+        """Return an uninitialised array."""
+        return self.xp.empty(shape, dtype=self.dtype, device=self.device)
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any = None) -> Array:
+        """Return an array of zeros."""
+        return self.xp.zeros(shape, dtype=dtype or self.dtype, device=self.device)
+
+    @property
+    def float64(self) -> Any:
+        """The namespace's float64."""
+        return self.xp.float64
+
+    @property
+    def epsilon(self) -> float:
+        """The relative rounding error of the row arrays."""
+        return float(self.xp.finfo(self.dtype).eps)
+
+    # --- elementwise and products, in place ----------------------------------------------------
+
+    def _into(self, function: str, out: Array | None, *arrays: Array) -> Array:
+        """Apply a function of the namespace, writing into `out` where the library can."""
+        if out is None:
+            return getattr(self.xp, function)(*arrays)
+        if self.is_numpy or self.is_torch:
+            return getattr(self.xp, function)(*arrays, out=out)
+        out[...] = getattr(self.xp, function)(*arrays)
+        return out
+
+    def matmul(self, left: Array, right: Array, out: Array | None = None) -> Array:
+        """Matrix product, into `out` if given."""
+        return self._into("matmul", out, left, right)
+
+    def multiply(self, left: Array, right: Array, out: Array | None = None) -> Array:
+        """Elementwise product, into `out` if given."""
+        return self._into("multiply", out, left, right)
+
+    def subtract(self, left: Array, right: Array, out: Array | None = None) -> Array:
+        """Elementwise difference, into `out` if given."""
+        return self._into("subtract", out, left, right)
+
+    def divide(self, left: Array, right: Array, out: Array | None = None) -> Array:
+        """Elementwise quotient, into `out` if given."""
+        return self._into("divide", out, left, right)
+
+    def maximum(self, left: Array, right: Array, out: Array | None = None) -> Array:
+        """Elementwise maximum, into `out` if given."""
+        return self._into("maximum", out, left, right)
+
+    def exp(self, values: Array, out: Array | None = None) -> Array:
+        """Elementwise exponential, into `out` if given."""
+        return self._into("exp", out, values)
+
+    def row_dots(self, left: Array, right: Array) -> np.ndarray:
+        """Return, on the host, the scalar products of the rows of `left` and `right`."""
+        return to_numpy(self.xp.vecdot(left, right)).astype(np.float64)
+
+    def sums(self, values: Array, axis: int | None = None) -> np.ndarray:
+        """Return sums taken in float64, on the host."""
+        return np.asarray(to_numpy(self.xp.sum(values, axis=axis, dtype=self.float64)))
+
+    def solve_lower(self, factor: np.ndarray, right: Array) -> Array:
+        """Return `factor^-1 right` for a lower triangular host factor and a row array, by float64."""
+        wide = self.xp.astype(right, self.float64, copy=False)
+        if self.is_numpy:
+            solved = scipy.linalg.solve_triangular(factor, wide, lower=True, check_finite=False)
+        elif self.is_torch:
+            on_device = self.asarray(factor, self.float64)
+            solved = self.xp.linalg.solve_triangular(on_device, wide, upper=False)
+        else:
+            solved = self.xp.linalg.solve(self.asarray(factor, self.float64), wide)
+        return self.xp.astype(solved, self.dtype, copy=False)
+
+    # --- threads over blocks of rows -----------------------------------------------------------
+
+    def block_sizes(self, n_rows: int, most: int = 8192) -> list[int]:
+        """Split the rows into blocks, a whole number of them for each thread.
+
+        torch and other namespaces bring their own threads: there the rows are one block.
+        """
+        if not self.is_numpy:
+            return [n_rows]
+        threads = self.threads if n_rows >= 2048 else 1
+        rounds = -(-n_rows // (most * threads))
+        n_blocks = min(n_rows, threads * max(rounds, 1))
+        base, extra = divmod(n_rows, n_blocks)
+        return [base + (i < extra) for i in range(n_blocks)]
+
+    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """Apply the function to each item, in threads when there are several."""
+        if len(items) == 1 or self.threads == 1:
+            return [function(item) for item in items]
+        pool = _pool(os.getpid(), self.threads)
+        tasks = [pool.submit(function, item) for item in items]
+        try:
+            return [task.result() for task in tasks]
+        except BaseException:  # Ctrl-C too: nobody may write to the rows after this has returned
+            wait(tasks)
+            raise
+
+    @contextmanager
+    def threads_over_blocks(self) -> Iterator[None]:
+        """While this lasts, threads belong to :meth:`map`, and each of them calls a serial BLAS."""
+        if self.threads == 1:
+            yield
+            return
+        with _blas().limit(limits=1, user_api="blas"):
+            yield
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@cache
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """Return the process's threads; a forked process must not reuse its parent's."""
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"greedygp-{process}")
+
+
+def thread_count() -> int:
+    """Return how many threads BLAS may use now (its own limit, or the number of cores)."""
+    limits = [lib.num_threads for lib in _blas().lib_controllers if lib.user_api == "blas"]
+    return max(limits, default=os.cpu_count() or 1)

@@ -1,0 +1,65 @@
+"""The inputs of a kernel, and the kernel against inputs that stay the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+from greedygp.arrays import Array, Backend, namespace
+
+__all__ = ["Cross", "as_inputs"]
+
+
+def as_inputs(*inputs: Any) -> tuple[Array, ...]:
+    """Return the inputs as 2-D floating arrays of one dtype, or say what is wrong with them."""
+    arrays = [X if array_api_compat.is_array_api_obj(X) else np.asarray(X) for X in inputs]
+    xp = namespace(*arrays)
+    for X in arrays:
+        if X.ndim != 2:
+            raise ValueError(f"kernel inputs must be 2-D (rows, features), got shape {X.shape}")
+        if X.shape[1] != arrays[0].shape[1]:
+            raise ValueError(
+                f"kernel inputs have {arrays[0].shape[1]} and {X.shape[1]} features; "
+                "both sides need the same"
+            )
+    arrays = [
+        X if xp.isdtype(X.dtype, "real floating") else xp.astype(X, xp.float64) for X in arrays
+    ]
+    if any(X.dtype != arrays[0].dtype for X in arrays):
+        dtype = xp.result_type(*arrays)
+        arrays = [xp.astype(X, dtype, copy=False) for X in arrays]
+    return tuple(arrays)
+
+
+class Cross:
+    """The kernel against fixed inputs: `cross(A)` is `K(A, B)`, all about B prepared once."""
+
+    def __init__(self, B: Array):
+        self.backend = Backend(B)
+        self.n_columns, self.n_features = B.shape
+
+    def __call__(self, A: Array, out: Array | None = None) -> Array:
+        """Return `K(A, B)`; written into `out` (a, b) if given."""
+        raise NotImplementedError
+
+    def rows(self, A: Array) -> Array:
+        """Return A in the dtype of B, or say that its features do not match."""
+        if A.ndim != 2 or A.shape[1] != self.n_features:
+            raise ValueError(
+                f"kernel inputs must have shape (rows, {self.n_features}), got {tuple(A.shape)}"
+            )
+        if A.dtype != self.backend.dtype:
+            A = self.backend.xp.astype(A, self.backend.dtype)
+        return A
+
+    def add_to(self, K: Array, A: Array) -> Array:
+        """Add `K(A, B)` to `K` in place."""
+        K += self(A)
+        return K
+
+    def multiply_into(self, K: Array, A: Array) -> Array:
+        """Multiply `K` by `K(A, B)` in place."""
+        K *= self(A)
+        return K

@@ -1,0 +1,338 @@
+"""Kernels of the scaled distance `r^2 = sum_k ((a_k - b_k) / length_scale_k)^2`.
+
+The squared distances of a block come out of one matrix product: with `x = (a - c) / l` and
+`y = (b - c) / l`,
+
+    [s x, -s |x|^2 / 2 + t, s] [y, 1, -|y|^2 / 2]' = -s r^2 / 2 + t
+
+for any numbers s and t. The centre c is the mean of B: without it the squared norms of inputs
+far from the origin would swamp the distances. It is rounded to the inputs' dtype and
+subtracted in it, which for nearby numbers is exact.
+
+Contracted gradients need `R = W * dk/d(r^2)` and its row sums, column sums and product with y:
+
+    dF/dlog l_k = -2 sum_ij R_ij (x_ik - y_jk)^2
+    dF/da_i     = 2 (x_i sum_j R_ij - sum_j R_ij y_j) / l
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.kernels.base import ParametricKernel
+from greedygp.kernels.cross import Cross, as_inputs
+
+__all__ = ["Gaussian", "Matern"]
+
+
+class StationaryCross(Cross):
+    """Squared distances to B by one matrix product, turned into kernel values in place."""
+
+    # What the product gives: -scale r^2 / 2 + offset.
+    scale = 1.0
+    offset = 0.0
+
+    def __init__(self, B: Array, kernel: Stationary):
+        super().__init__(B)
+        xp, (n, D) = self.backend.xp, B.shape
+        self.variance = kernel.variance
+        self.centre = self.backend.zeros((D,))
+        if n:
+            self.centre += xp.astype(xp.mean(xp.astype(B, xp.float64), axis=0), B.dtype)
+        self.inverse_length_scale = self.backend.asarray(1.0 / np.asarray(kernel.length_scale))
+        Y = self.scaled(B)
+        self.right = self.backend.empty((D + 2, n))
+        self.right[:D, :] = Y.T
+        self.right[D, :] = 1.0
+        self.right[D + 1, :] = -0.5 * self.squared_norms(Y)
+
+    def scaled(self, A: Array) -> Array:
+        """Return `(A - centre) / length_scale`."""
+        X = self.rows(A) - self.centre
+        X *= self.inverse_length_scale
+        return X
+
+    def squared_norms(self, X: Array) -> Array:
+        """Return the squared norm of each row, summed in float64."""
+        xp = self.backend.xp
+        X = xp.astype(X, xp.float64, copy=False)
+        return xp.astype(xp.sum(X * X, axis=1), self.backend.dtype, copy=False)
+
+    def product(self, X: Array, out: Array | None) -> Array:
+        """Return `-scale r^2 / 2 + offset` for scaled rows X."""
+        n, D = X.shape
+        left = self.backend.empty((n, D + 2))
+        left[:, :D] = X if self.scale == 1.0 else self.scale * X
+        left[:, D] = (-0.5 * self.scale) * self.squared_norms(X) + self.offset
+        left[:, D + 1] = self.scale
+        return self.backend.matmul(left, self.right, out)
+
+    def weighted(self, W: Array, X: Array) -> tuple[float, Array]:
+        """Return `sum(W * K)` and `W * dk/d(r^2)` for scaled rows X."""
+        raise NotImplementedError
+
+
+class Stationary(ParametricKernel):
+    """A kernel of the scaled distance; a subclass gives the function of it as a cross."""
+
+    _parameters = ("variance", "length_scale")
+    _per_feature = ("length_scale",)
+
+    variance: float
+    length_scale: float | np.ndarray
+
+    def against(self, B: Array) -> StationaryCross:
+        (B,) = as_inputs(B)
+        self.check_features(B.shape[1])
+        return self._cross(B)
+
+    def _cross(self, B: Array) -> StationaryCross:
+        raise NotImplementedError
+
+    def diag(self, A: Array) -> Array:
+        (A,) = as_inputs(A)
+        self.check_features(A.shape[1])
+        backend = Backend(A)
+        return backend.xp.full(
+            (A.shape[0],), self.variance, dtype=backend.dtype, device=backend.device
+        )
+
+    def _gradients(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
+        cross = self.against(B)
+        backend, xp, D = cross.backend, cross.backend.xp, A.shape[1]
+        X, Y = cross.scaled(A), cross.right[:D, :].T
+        total, R = cross.weighted(W, X)
+        rows = xp.sum(R, axis=1, dtype=xp.float64)[:, None]
+        columns = xp.sum(R, axis=0, dtype=xp.float64)[:, None]
+        R_Y = backend.matmul(R, Y)
+        # sum_ij R_ij (x_ik - y_jk)^2, without a matrix of differences for each feature k.
+        spread = xp.sum(rows * X * X - 2.0 * X * R_Y, axis=0, dtype=xp.float64)
+        spread = to_numpy(spread + xp.sum(columns * Y * Y, axis=0))
+        per_feature = -2.0 * spread
+        theta_gradient = self._pick(
+            variance=total,
+            length_scale=per_feature if np.ndim(self.length_scale) else per_feature.sum(),
+        )
+        input_gradient = xp.astype(rows, A.dtype, copy=False) * X - R_Y
+        input_gradient *= 2.0 * cross.inverse_length_scale
+        return theta_gradient, input_gradient
+
+    def diag_gradient(self, w: Array, A: Array) -> np.ndarray:
+        total = self.variance * Backend(w).sums(w)
+        return self._pick(variance=total, length_scale=np.zeros_like(self.length_scale))
+
+    def diag_input_gradient(self, w: Array, A: Array) -> Array:
+        (A,) = as_inputs(A)
+        return Backend(A).zeros(A.shape)
+
+
+class Gaussian(Stationary):
+    """`k(a, b) = variance * exp(-0.5 * sum_k ((a_k - b_k) / length_scale_k)^2)`.
+
+    Functions with derivatives of every order.
+
+    Parameters
+    ----------
+    variance : float
+        Prior variance of the function at any input.
+    length_scale : float or sequence of float
+        Distance over which the function changes, one for all features or one for each
+        (automatic relevance determination).
+    fixed : str or sequence of str
+        Names of the parameters that learning leaves alone.
+    variance_bounds : (float, float), optional
+        Where learning may take the variance; a factor 1e5 either way if left out.
+    length_scale_bounds : (float, float) or one pair per feature, optional
+        The same for the length scales.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedygp.kernels import Gaussian
+    >>> kernel = Gaussian(variance=2.0, length_scale=[1.0, 10.0], fixed="variance")
+    >>> kernel(np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 10.0]])).round(4)
+    array([[2.    , 0.7358]])
+    >>> kernel.theta_names
+    ['length_scale[0]', 'length_scale[1]']
+    >>> kernel.with_theta(np.log([3.0, 4.0])).length_scale.round(12)
+    array([3., 4.])
+    """
+
+    def __init__(
+        self,
+        variance: float = 1.0,
+        length_scale: float | Sequence[float] = 1.0,
+        *,
+        fixed: str | Iterable[str] = (),
+        variance_bounds: Any = None,
+        length_scale_bounds: Any = None,
+    ):
+        self._store(
+            fixed,
+            variance=(variance, variance_bounds),
+            length_scale=(length_scale, length_scale_bounds),
+        )
+
+    def _cross(self, B: Array) -> StationaryCross:
+        return _GaussianCross(B, self)
+
+
+class _GaussianCross(StationaryCross):
+    def __init__(self, B: Array, kernel: Gaussian):
+        super().__init__(B, kernel)
+        # The variance goes into the exponent, so that no pass over the block is spent on it.
+        self.offset = math.log(kernel.variance)
+
+    def __call__(self, A: Array, out: Array | None = None) -> Array:
+        return self._values(self.scaled(A), out)
+
+    def _values(self, X: Array, out: Array | None) -> Array:
+        exponents = self.product(X, out)
+        return self.backend.exp(exponents, out=exponents)
+
+    def weighted(self, W: Array, X: Array) -> tuple[float, Array]:
+        # dk/d(r^2) = -k / 2
+        H = self._values(X, None)
+        H *= W
+        total = float(self.backend.sums(H))
+        H *= -0.5
+        return total, H
+
+
+class Matern(Stationary):
+    """`k(a, b) = variance * p(s) * exp(-s)`, with `s = sqrt(2 nu) r` and a polynomial p.
+
+    `p(s) = 1` for nu = 0.5, `1 + s` for nu = 1.5, `1 + s + s^2 / 3` for nu = 2.5, and
+    `r^2 = sum_k ((a_k - b_k) / length_scale_k)^2`. Functions that are continuous, once, or twice
+    differentiable.
+
+    Parameters
+    ----------
+    nu : {0.5, 1.5, 2.5}
+        Smoothness; not learnt.
+    variance : float
+        Prior variance of the function at any input.
+    length_scale : float or sequence of float
+        Distance over which the function changes, one for all features or one for each.
+    fixed : str or sequence of str
+        Names of the parameters that learning leaves alone.
+    variance_bounds : (float, float), optional
+        Where learning may take the variance; a factor 1e5 either way if left out.
+    length_scale_bounds : (float, float) or one pair per feature, optional
+        The same for the length scales.
+
+    Notes
+    -----
+    For nu = 0.5 the kernel has a kink where its arguments coincide; the derivative by the inputs
+    is taken as 0 there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedygp.kernels import Matern
+    >>> Matern(nu=1.5, length_scale=2.0)(np.array([[0.0]]), np.array([[0.0], [2.0]])).round(4)
+    array([[1.    , 0.4834]])
+    """
+
+    def __init__(
+        self,
+        nu: float = 2.5,
+        variance: float = 1.0,
+        length_scale: float | Sequence[float] = 1.0,
+        *,
+        fixed: str | Iterable[str] = (),
+        variance_bounds: Any = None,
+        length_scale_bounds: Any = None,
+    ):
+        if nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"nu of Matern must be 0.5, 1.5 or 2.5, got {nu!r}")
+        self.nu = float(nu)
+        self._store(
+            fixed,
+            variance=(variance, variance_bounds),
+            length_scale=(length_scale, length_scale_bounds),
+        )
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"nu": self.nu, **super()._arguments()}
+
+    def _cross(self, B: Array) -> StationaryCross:
+        return _MaternCross(B, self)
+
+
+class _MaternCross(StationaryCross):
+    def __init__(self, B: Array, kernel: Matern):
+        super().__init__(B, kernel)
+        self.nu = kernel.nu
+        # The product is then s^2 = 2 nu r^2.
+        self.scale = -4.0 * kernel.nu
+
+    def __call__(self, A: Array, out: Array | None = None) -> Array:
+        S = self._distances(self.scaled(A), out)
+        polynomial = self._polynomial(S)
+        S *= -1.0
+        K = self.backend.exp(S, out=S)
+        K *= polynomial
+        return K
+
+    def weighted(self, W: Array, X: Array) -> tuple[float, Array]:
+        S = self._distances(X, None)
+        E = self.backend.exp(-S)
+        E *= W
+        total = float(self.backend.sums(E * self._polynomial(S)))
+        # dk/d(r^2) = (dk/dr) / (2 r)
+        if self.nu == 0.5:
+            S[S == 0.0] = math.inf
+            E *= -0.5 * self.variance
+            E /= S
+        elif self.nu == 1.5:
+            E *= -1.5 * self.variance
+        else:
+            S += 1.0
+            E *= S
+            E *= -5.0 / 6.0 * self.variance
+        return total, E
+
+    def _distances(self, X: Array, out: Array | None) -> Array:
+        """Return `s = sqrt(2 nu) r`."""
+        if self.nu == 0.5:
+            S = self._squared_differences(X, out)
+        else:
+            S = self.product(X, out)
+            S[S < 0.0] = 0.0
+        return self.backend._into("sqrt", S, S)
+
+    def _squared_differences(self, X: Array, out: Array | None) -> Array:
+        """Return `r^2` feature by feature, accurate relative to itself.
+
+        The product is accurate relative to the squared norms only. For nu = 0.5, whose square
+        root is steep at zero, that would leave half of the digits of nearby pairs.
+        """
+        shape = (X.shape[0], self.n_columns)
+        S = self.backend.empty(shape) if out is None else out
+        S[...] = 0.0
+        difference = self.backend.empty(shape)
+        for k in range(self.n_features):
+            self.backend.subtract(X[:, k, None], self.right[None, k, :], out=difference)
+            difference *= difference
+            S += difference
+        return S
+
+    def _polynomial(self, S: Array) -> float | Array:
+        """Return `variance * p(s)`."""
+        if self.nu == 0.5:
+            return self.variance
+        if self.nu == 1.5:
+            P = S + 1.0
+        else:
+            P = S / 3.0
+            P += 1.0
+            P *= S
+            P += 1.0
+        P *= self.variance
+        return P

@@ -1,0 +1,1 @@
+"""Regression with a basis: sparse Gaussian processes (SoR, DTC, FITC)."""

@@ -1,0 +1,296 @@
+"""Candidates for the next basis vector, with everything that the criteria ask of them.
+
+For a block J of candidates (in matrix products, all at once):
+
+* direct form (training rows only): `z_J = L^-1 b_J` where `b_J = K_uJ + Kt K_fJ`, so that
+  `z_j = Z[:, j] / scale_j + Z Kt_j`, one product; `d_j^2 = k_j + |Kt_j|^2 - |z_j|^2`; the row
+  `residual_j = Kt_j - z_j'Z` is the second product.
+* stable form (needs V): `nu_j = G^-1 K_uj`, `base_j = Kt_j - nu_j'V`, `z_j = Z base_j`,
+  `d_j^2 = e_j^2 + |base_j|^2 - |z_j|^2`, `residual_j = base_j - z_j'Z`: three products, far less
+  cancellation, and `base_j / e_j` is the new row of V, which NLGPP wants.
+
+In both, `e_j^2 = k_j - q_j`, the new row of Z is `residual_j / d_j`, the new coefficient is
+`w_j = gain_j / d_j`. A candidate with small `e_j^2` or `d_j^2` is numerically in the span of the
+basis (`dependent`): it is never divided by.
+
+Kept candidates follow the basis: when a row (zeta, v) has entered, `advance` updates each in O(n).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.rows import RowBlock
+from greedygp.sparse.state import AppendedRow, Column, SparseState
+
+__all__ = ["Candidates", "advance", "evaluate", "evaluate_one", "make_buffers"]
+
+
+def dependence_tolerance(backend: Backend) -> float:
+    """Return the part of its prior variance below which a candidate is in the basis' span."""
+    return max(1e-10, 100.0 * backend.epsilon)
+
+
+class Candidates:
+    """Some candidates and their state; host arrays have a line, row arrays a row, a candidate.
+
+    Attributes
+    ----------
+    index : (c,) int array
+        Places in the data (or among the user's candidates).
+    inputs : (c, D) row array
+    prior, e2, d2, base2 : (c,) arrays
+        `k_j`, `e_j^2`, `d_j^2` and `|base_j|^2`.
+    gain : (c, p) array
+        `d_j w_j`.
+    z, nu : (c, m) arrays
+        `nu` is None in the direct form, unless a criterion asked for it.
+    base, residual : lists of (c, T) row arrays, one a block
+        `residual` is None until it is asked for.
+    stable : bool
+        Which form the rows are in.
+    """
+
+    def __init__(self, index, inputs, prior, e2, d2, base2, gain, z, nu, base, residual, stable):
+        self.index = index
+        self.inputs = inputs
+        self.prior = prior
+        self.e2 = e2
+        self.d2 = d2
+        self.base2 = base2
+        self.gain = gain
+        self.z = z
+        self.nu = nu
+        self.base = base
+        self.residual = residual
+        self.stable = stable
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def dependent(self, backend: Backend) -> np.ndarray:
+        """Tell which candidates are numerically in the span of the basis."""
+        tolerance = dependence_tolerance(backend)
+        whole = self.base2 + (self.e2 if self.stable else self.prior)
+        # d >= e always; where rounding says otherwise, nothing is left of the candidate.
+        return (self.e2 <= tolerance * self.prior) | ~(self.d2 > 1e-14 * whole)
+
+    def unreliable(self, backend: Backend) -> bool:
+        """Tell whether the direct form has lost too many digits of some `d_j^2`."""
+        if self.stable:
+            return False
+        alive = self.e2 > dependence_tolerance(backend) * self.prior
+        error = backend.epsilon * (self.prior + self.base2)
+        return bool(np.any(error[alive] > 1e-5 * self.d2[alive]))
+
+    def column(self, state: SparseState, i: int) -> Column:
+        """Return candidate i ready to be appended (its rows are copied)."""
+        nu = state.G.solve(kernel_with_basis(state, self.inputs[i : i + 1, :])[0])
+        e2 = self.prior[i] - nu @ nu if not self.stable else self.e2[i]
+        nu = self.nu[i] if self.stable else nu
+        base = [1.0 * part[i, :] for part in self.base]
+        if self.residual is None:
+            along = state.product(self.z[i])
+            residual = [b - a for b, a in zip(base, along, strict=True)]
+        else:
+            residual = [1.0 * part[i, :] for part in self.residual]
+        e = float(np.sqrt(max(e2, self.e2[i] * 1e-3)))
+        return Column(
+            int(self.index[i]), self.inputs[i, :], nu, e, self.z[i], base, residual, self.stable
+        )
+
+
+def kernel_with_basis(state: SparseState, inputs: Array) -> np.ndarray:
+    """Return `K_Ju` on the host in float64."""
+    if state.size == 0:
+        return np.zeros((inputs.shape[0], 0))
+    wide = state.backend.xp.astype(inputs, state.backend.float64, copy=False)
+    return to_numpy(state.kernel(wide, state.wide_basis))
+
+
+def make_buffers(state: SparseState, count: int) -> list[Array]:
+    """Return row arrays for `count` candidates, one a block."""
+    shapes = [(count, block.stop - block.start) for block in state.rows.blocks]
+    return [state.backend.empty(shape) for shape in shapes]
+
+
+def evaluate(
+    state: SparseState,
+    index: np.ndarray,
+    inputs: Array,
+    *,
+    from_rows: bool,
+    with_residual: bool,
+    with_nu: bool,
+    buffers: tuple[list[Array], list[Array]],
+) -> Candidates:
+    """Compute the state of fresh candidates.
+
+    Parameters
+    ----------
+    state : SparseState
+    index : (c,) int array
+    inputs : (c, D) row array
+    from_rows : bool
+        Whether the candidates are training rows (and `index` their places).
+    with_residual : bool
+        Whether a criterion wants the residual rows.
+    with_nu : bool
+        Whether a criterion wants `nu`.
+    buffers : two lists of row arrays
+        Where base and residual rows are written.
+    """
+    stable = state.keep_v or not from_rows
+    if stable and not state.keep_v:
+        state.store_v()
+    base = [buffer[: len(index), :] for buffer in buffers[0]]
+    residual = [buffer[: len(index), :] for buffer in buffers[1]] if with_residual else None
+    wide = state.backend.xp.astype(inputs, state.backend.float64, copy=False)
+    prior = to_numpy(state.kernel.diag(wide)).astype(np.float64)
+    make = _stable if stable else _direct
+    found = make(state, index, inputs, prior, base, from_rows=from_rows, with_nu=with_nu)
+    if residual is not None:
+        coefficients = state.backend.asarray(found.z)
+        state.map(lambda block: _subtract_product(state, block, found, residual, coefficients))
+        found.residual = residual
+    return found
+
+
+def _direct(state, index, inputs, prior, base, *, from_rows, with_nu) -> Candidates:
+    backend, m = state.backend, state.size
+
+    def phase(block: RowBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        Kt = block.cross(inputs, out=base[block.number])
+        Kt *= block.row_scale[None, :]
+        squares = backend.row_dots(Kt, Kt)
+        targets = to_numpy(backend.matmul(Kt, block.row_yt.T)).astype(np.float64)
+        # Adding 1/scale_j to the entry of row j itself turns Z Kt_j into Z Kt_j + L^-1 K_uj.
+        places, local = block.owns(index)
+        own = [(int(c), int(r)) for c, r in zip(places, local, strict=True)]
+        kept = [float(Kt[c, r]) for c, r in own]
+        for c, r in own:
+            Kt[c, r] += 1.0 / float(block.scale[r])
+        z = to_numpy(backend.matmul(Kt, block.Z[:m, :].T)).astype(np.float64)
+        for (c, r), value in zip(own, kept, strict=True):
+            Kt[c, r] = value
+        return z, squares, targets
+
+    z, base2, targets = state.sum(phase)
+    e2 = prior - explained_at(state, index)
+    d2 = prior + base2 - np.sum(z * z, axis=1)
+    nu = state.G.solve(kernel_with_basis(state, inputs).T).T if with_nu else None
+    gain = targets - z @ state.w
+    return Candidates(index, inputs, prior, e2, d2, base2, gain, z, nu, base, None, False)
+
+
+def _stable(state, index, inputs, prior, base, *, from_rows, with_nu) -> Candidates:
+    backend, m = state.backend, state.size
+    if from_rows and backend.epsilon < 1e-12:
+        nu = state.rows.gather("V", index, m) / state.rows.gather("scale", index)[:, None]
+    else:
+        nu = state.G.solve(kernel_with_basis(state, inputs).T).T
+    e2 = prior - np.sum(nu * nu, axis=1)
+    coefficients = backend.asarray(nu)
+
+    def phase(block: RowBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        rows = block.cross(inputs, out=base[block.number])
+        rows *= block.row_scale[None, :]
+        rows -= backend.matmul(coefficients, block.V[:m, :])
+        z = to_numpy(backend.matmul(rows, block.Z[:m, :].T)).astype(np.float64)
+        targets = to_numpy(backend.matmul(rows, block.row_yt.T)).astype(np.float64)
+        return z, backend.row_dots(rows, rows), targets
+
+    z, base2, targets = state.sum(phase)
+    d2 = e2 + base2 - np.sum(z * z, axis=1)
+    gain = targets - z @ state.w
+    return Candidates(index, inputs, prior, e2, d2, base2, gain, z, nu, base, None, True)
+
+
+def _subtract_product(state, block, found, residual, coefficients) -> None:
+    """Write `base - z'Z` into the block's residual rows."""
+    rows = residual[block.number]
+    state.backend.matmul(coefficients, block.Z[: state.size, :], out=rows)
+    state.backend.subtract(found.base[block.number], rows, out=rows)
+
+
+def explained_at(state: SparseState, index: np.ndarray) -> np.ndarray:
+    """Return `q_j` of some training rows."""
+    explained, scale = (state.rows.gather(name, index) for name in ("explained", "scale"))
+    return explained / scale**2
+
+
+def evaluate_one(state: SparseState, index: int, inputs: Array, *, from_rows: bool) -> Candidates:
+    """Compute one candidate with all its rows, for criteria that choose without them."""
+    buffers = (make_buffers(state, 1), make_buffers(state, 1))
+    return evaluate(
+        state,
+        np.array([index]),
+        inputs[None, :],
+        from_rows=from_rows,
+        with_residual=True,
+        with_nu=False,
+        buffers=buffers,
+    )
+
+
+def advance(kept: Candidates, state: SparseState, appended: AppendedRow) -> None:
+    """Bring kept candidates up to date after a basis vector has entered, in place. O(n) each.
+
+    With `zeta`, `v` the new rows of Z and V: the new coefficient of candidate j is
+    `zeta'base_j + nu_jl d_B` (stable; `base_j` already less `nu_jl v`), or
+    `zeta'Kt_j + zeta_j / scale_j` (direct).
+    """
+    backend, column = state.backend, appended.column
+    if kept.nu is not None:
+        K_jl = to_numpy(
+            state.kernel(
+                backend.xp.astype(kept.inputs, backend.float64, copy=False),
+                backend.xp.astype(column.inputs[None, :], backend.float64, copy=False),
+            )
+        )[:, 0]
+        nu_l = (K_jl - kept.nu @ column.nu) / column.e
+        kept.nu = np.hstack([kept.nu, nu_l[:, None]])
+        kept.e2 = kept.e2 - nu_l**2
+    else:
+        nu_l = np.zeros(len(kept))
+        kept.e2 = kept.prior - explained_at(state, kept.index)
+    if kept.stable:
+        kept.base2 = state.sum(lambda block: _shift_base(backend, block, kept, nu_l, appended))
+        own = nu_l * appended.d_B
+    else:
+        zeta_at_j = np.empty(len(kept))
+        for block in state.rows.blocks:
+            places, local = block.owns(kept.index)
+            zeta = backend.xp.take(appended.zeta[block.number], backend.integers(local))
+            zeta_at_j[places] = to_numpy(zeta)
+        own = zeta_at_j / state.rows.gather("scale", kept.index)
+
+    def dot(block: RowBlock) -> np.ndarray:
+        product = backend.matmul(kept.base[block.number], appended.zeta[block.number])
+        return to_numpy(product).astype(np.float64)
+
+    coefficient = own + state.sum(dot)
+    kept.z = np.hstack([kept.z, coefficient[:, None]])
+    kept.d2 = kept.d2 - coefficient**2
+    kept.gain = kept.gain - coefficient[:, None] * appended.w[None, :]
+    if kept.residual is not None:
+        state.map(
+            lambda block: _subtract_outer(
+                backend, kept.residual[block.number], coefficient, appended.zeta[block.number]
+            )
+        )
+
+
+def _shift_base(backend, block, kept, nu_l, appended) -> np.ndarray:
+    rows = kept.base[block.number]
+    _subtract_outer(backend, rows, nu_l, appended.v[block.number])
+    return backend.row_dots(rows, rows)
+
+
+def _subtract_outer(backend: Backend, rows: Array, coefficients: np.ndarray, row: Array) -> None:
+    """Subtract `coefficients row'` from the rows, in place, a few rows at a time."""
+    column = backend.asarray(coefficients)[:, None]
+    for start in range(0, rows.shape[0], 16):
+        part = slice(start, start + 16)
+        rows[part, :] -= column[part, :] * row[None, :]

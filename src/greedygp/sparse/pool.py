@@ -1,0 +1,213 @@
+"""The working set: who may be chosen next, fresh candidates, and the caches of both papers.
+
+* :class:`Pool` draws fresh candidates at random, without replacement, from those that are
+  neither in the basis, nor in a cache, nor numerically dependent on the basis.
+* :class:`CandidateCache` keeps the best candidates of the last steps with their rows, brought up
+  to date in O(n) each (appendix of Sundararajan, Keerthi and Shevade).
+* :class:`KernelRowCache` keeps kernel rows only, for matching pursuit (section 3 of Keerthi and
+  Chu: KAPPA with as many rows as fresh candidates, DMAX with as many as basis vectors).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedygp.arrays import Array, to_numpy
+from greedygp.rows import RowBlock
+from greedygp.sparse.candidates import Candidates, advance, make_buffers
+from greedygp.sparse.state import AppendedRow, SparseState
+
+__all__ = ["CandidateCache", "KernelRowCache", "Pool"]
+
+
+class Pool:
+    """Places that are still to be had, drawn from at random.
+
+    Parameters
+    ----------
+    count : int
+        How many candidates there are in all.
+    rng : numpy.random.Generator
+        Lives on the host, so that every backend draws the same.
+    """
+
+    def __init__(self, count: int, rng: np.random.Generator):
+        self._members = np.arange(count)
+        self._place = np.arange(count)
+        self._count = count
+        self._rng = rng
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def members(self) -> np.ndarray:
+        """All that are still to be had, in ascending order."""
+        return np.sort(self._members[: self._count])
+
+    def draw(self, size: int) -> np.ndarray:
+        """Return so many random members (fewer if there are no more), in ascending order."""
+        size = min(size, self._count)
+        places = self._rng.choice(self._count, size=size, replace=False, shuffle=False)
+        return np.sort(self._members[places])
+
+    def remove(self, index: np.ndarray) -> None:
+        """Take members out; those that are out already are passed over."""
+        for one in np.asarray(index, dtype=np.intp):
+            if self._place[one] < self._count:
+                self._count -= 1
+                self._swap(self._place[one], self._count)
+
+    def put_back(self, index: np.ndarray) -> None:
+        """Let members be drawn again."""
+        for one in np.asarray(index, dtype=np.intp):
+            if self._place[one] >= self._count:
+                self._swap(self._place[one], self._count)
+                self._count += 1
+
+    def _swap(self, first: int, second: int) -> None:
+        a, b = self._members[first], self._members[second]
+        self._members[first], self._members[second] = b, a
+        self._place[a], self._place[b] = second, first
+
+
+class CandidateCache:
+    """Candidates carried from step to step, in fixed buffers; the first `len(kept)` are in use."""
+
+    def __init__(self, capacity: int):
+        self.capacity = capacity
+        self.kept: Candidates | None = None
+        self._buffers: list[list[Array]] = []
+
+    def __len__(self) -> int:
+        return 0 if self.kept is None else len(self.kept)
+
+    def clear(self) -> np.ndarray:
+        """Forget everything and return who was kept."""
+        index = np.empty(0, dtype=np.intp) if self.kept is None else self.kept.index
+        self.kept = None
+        return index
+
+    def advance(self, state: SparseState, appended: AppendedRow) -> None:
+        """Bring the kept candidates up to date."""
+        if len(self):
+            advance(self.kept, state, appended)
+
+    def retain(
+        self, state: SparseState, fresh: Candidates, keep_old: np.ndarray, keep_new: np.ndarray
+    ) -> None:
+        """Keep these places of the old ones and these of the fresh ones, in place.
+
+        Rows stay where they are: a fresh row goes where one was dropped, and if more were dropped
+        than came, the last rows move into the holes.
+        """
+        if not self._buffers:
+            count = 1 if fresh.residual is None else 2
+            self._buffers = [make_buffers(state, self.capacity) for _ in range(count)]
+        old = len(self)
+        total = len(keep_old) + len(keep_new)
+        holes = np.setdiff1d(np.arange(total), keep_old)
+        beyond = keep_old[keep_old >= total]
+        source_new = keep_new
+        rows_fresh = [fresh.base] if fresh.residual is None else [fresh.base, fresh.residual]
+        for buffers, rows in zip(self._buffers, rows_fresh, strict=True):
+            state.map(
+                lambda block, buffers=buffers, rows=rows: _fill(
+                    buffers[block.number], rows[block.number], holes, beyond, source_new
+                )
+            )
+        order = np.empty(total, dtype=np.intp)  # places in old followed by fresh
+        stay = keep_old[keep_old < total]
+        order[stay] = stay
+        order[holes] = np.concatenate([beyond, old + keep_new])
+        self.kept = _joined(self.kept, fresh, order)
+        self.kept.base = [buffer[:total, :] for buffer in self._buffers[0]]
+        if fresh.residual is not None:
+            self.kept.residual = [buffer[:total, :] for buffer in self._buffers[1]]
+
+
+def _fill(buffer: Array, fresh: Array, holes: np.ndarray, beyond: np.ndarray, new: np.ndarray):
+    for hole, source in zip(holes, beyond, strict=False):
+        buffer[int(hole), :] = buffer[int(source), :]
+    for hole, source in zip(holes[len(beyond) :], new, strict=True):
+        buffer[int(hole), :] = fresh[int(source), :]
+
+
+def _joined(old: Candidates | None, fresh: Candidates, order: np.ndarray) -> Candidates:
+    """Return the host arrays of old and fresh candidates in the given order, without rows."""
+    parts = [fresh] if old is None else [old, fresh]
+
+    def pick(name: str):
+        arrays = [getattr(part, name) for part in parts]
+        return None if arrays[0] is None else np.concatenate(arrays)[order]
+
+    inputs = _concat_inputs([part.inputs for part in parts], order)
+    names = ("prior", "e2", "d2", "base2", "gain", "z", "nu")
+    return Candidates(
+        pick("index"), inputs, *(pick(name) for name in names), [], None, fresh.stable
+    )
+
+
+def _concat_inputs(inputs: list[Array], order: np.ndarray) -> Array:
+    from greedygp.arrays import Backend
+
+    backend = Backend(inputs[0])
+    joined = backend.xp.concat(inputs, axis=0)
+    return backend.xp.take(joined, backend.integers(order), axis=0)
+
+
+class KernelRowCache:
+    """Whitened kernel rows of some candidates, in fixed buffers of `capacity` rows a block."""
+
+    def __init__(self, state: SparseState, capacity: int):
+        self.capacity = capacity
+        self.index = np.empty(0, dtype=np.intp)
+        self._buffers = make_buffers(state, capacity)
+        self._squares = np.empty(0)
+
+    def replace(self, state: SparseState, drop: np.ndarray, index: np.ndarray, inputs: Array):
+        """Drop the rows at these places and take in new candidates (as many, or to fill up)."""
+        old = len(self.index)
+        places = np.concatenate([drop, np.arange(old, old + len(index) - len(drop))])
+        places = places[: len(index)].astype(np.intp)
+        grown = max(old, int(places.max(initial=-1)) + 1)
+        self.index = np.concatenate([self.index, np.zeros(grown - old, dtype=np.intp)])
+        self._squares = np.concatenate([self._squares, np.zeros(grown - old)])
+        self.index[places] = index
+        backend = state.backend
+
+        def fill(block: RowBlock) -> np.ndarray:
+            Kt = block.cross(inputs)
+            Kt *= block.row_scale[None, :]
+            buffer = self._buffers[block.number]
+            for line, place in enumerate(places):
+                buffer[int(place), :] = Kt[line, :]
+            return backend.row_dots(Kt, Kt)
+
+        if len(index):
+            self._squares[places] = state.sum(fill)
+        gone = drop[len(index) :]
+        if len(gone):
+            self._compact(state, gone)
+
+    def _compact(self, state: SparseState, gone: np.ndarray) -> None:
+        stay = np.setdiff1d(np.arange(len(self.index)), gone)
+        holes = [int(g) for g in np.sort(gone) if g < len(stay)]
+        movers = [int(s) for s in stay if s >= len(stay)]
+        for hole, mover in zip(holes, movers, strict=True):
+            self.index[hole], self._squares[hole] = self.index[mover], self._squares[mover]
+            for buffer in self._buffers:
+                buffer[hole, :] = buffer[mover, :]
+        self.index = self.index[: len(stay)]
+        self._squares = self._squares[: len(stay)]
+
+    def products(self, state: SparseState) -> tuple[np.ndarray, np.ndarray]:
+        """Return `Kt_j (yt - fit)'` (c, p) and `|Kt_j|^2` (c,) of every row."""
+        backend, count = state.backend, len(self.index)
+
+        def part(block: RowBlock) -> np.ndarray:
+            residual = backend.asarray(block.yt - block.fit)
+            rows = self._buffers[block.number][:count, :]
+            return to_numpy(backend.matmul(rows, residual.T)).astype(np.float64)
+
+        return state.sum(part), self._squares

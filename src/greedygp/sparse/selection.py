@@ -1,0 +1,361 @@
+"""The sparse family's side of the greedy loop: who is proposed, and how the chosen one enters.
+
+Four ways to propose, by how a criterion scores:
+
+* :class:`PrefitSelector`: candidates are tried with all coefficients refitted (`nlpp`, `nlml`,
+  `loo_cve`, `nlgpp`, `gpe`), O(nm) for a fresh one, O(n) for a cached one;
+* :class:`PursuitSelector`: only the candidate's own coefficient moves (`matching_pursuit`), O(n);
+* :class:`InformationSelector`: O(1) for every row (`info_gain`);
+* :class:`RandomSelector`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedygp.arrays import Array, to_numpy
+from greedygp.sparse.candidates import (
+    Candidates,
+    evaluate,
+    evaluate_one,
+    kernel_with_basis,
+    make_buffers,
+)
+from greedygp.sparse.criteria import Criterion, InformationGain
+from greedygp.sparse.pool import CandidateCache, KernelRowCache, Pool
+from greedygp.sparse.state import Column, SparseState
+
+__all__ = ["make_selector"]
+
+NOTHING = (np.empty(0, dtype=np.intp), np.empty(0))
+CHUNK = 256  # candidates evaluated together when all of them are scored
+EXACT_FITC = 5  # candidates that are scored exactly after screening with Lambda frozen
+
+
+class SparseSelector:
+    """What all selectors share.
+
+    Parameters
+    ----------
+    state : SparseState
+    criterion : Criterion
+    inputs : (N, D) row array
+        Where the candidates are: the training rows, or the user's array.
+    from_rows : bool
+        Whether `inputs` are the training rows.
+    working_set : int or None
+        Fresh candidates a step; None: all that are left.
+    cache_size : int
+    rng : numpy.random.Generator
+    """
+
+    def __init__(
+        self,
+        state: SparseState,
+        criterion: Criterion,
+        inputs: Array,
+        *,
+        from_rows: bool,
+        working_set: int | None,
+        cache_size: int,
+        rng: np.random.Generator,
+    ):
+        self.state = state
+        self.criterion = criterion
+        self.inputs = inputs
+        self.from_rows = from_rows
+        self.working_set = working_set
+        self.cache_size = cache_size
+        self.pool = Pool(inputs.shape[0], rng)
+        self._column: Column | None = None
+        self._out_for_good: list[int] = []  # the basis, and who was found in its span
+
+    @property
+    def size(self) -> int:
+        """How many basis vectors there are."""
+        return self.state.size
+
+    def add(self, index: int) -> float:
+        """Append the candidate that was proposed alone."""
+        assert self._column is not None
+        self.state.append(self._column)
+        self._drop(index)
+        return self.criterion.value(self.state)
+
+    def _drop(self, index: int) -> None:
+        """Take a candidate out for good."""
+        self.pool.remove(np.array([index]))
+        self._out_for_good.append(index)
+
+    def _take_inputs(self, index: np.ndarray) -> Array:
+        backend = self.state.backend
+        return backend.xp.take(self.inputs, backend.integers(index), axis=0)
+
+    def _one(self, index: int) -> Candidates:
+        """Return one candidate with its rows, in a form that can be relied on."""
+        row = self.inputs[index, :]
+        one = evaluate_one(self.state, index, row, from_rows=self.from_rows)
+        if one.unreliable(self.state.backend):
+            self.state.store_v()
+            one = evaluate_one(self.state, index, row, from_rows=self.from_rows)
+        return one
+
+    def _propose_alone(self, index: int, score: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Propose one candidate, unless it is numerically in the span of the basis."""
+        one = self._one(index)
+        if one.dependent(self.state.backend)[0]:
+            self._drop(index)
+            return None
+        self._column = one.column(self.state, 0)
+        return one.index, np.array([score])
+
+
+class RandomSelector(SparseSelector):
+    """Any candidate, at random."""
+
+    def propose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Propose one random candidate that is not in the span of the basis."""
+        while len(self.pool):
+            proposal = self._propose_alone(int(self.pool.draw(1)[0]), 0.0)
+            if proposal is not None:
+                return proposal
+        return NOTHING
+
+
+class InformationSelector(SparseSelector):
+    """The row of the largest information gain, all rows considered."""
+
+    criterion: InformationGain
+
+    def propose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Propose the best row that is not in the span of the basis."""
+        gains = self.state.rows.concatenate(lambda block: self.criterion.gains(self.state, block))
+        members = self.pool.members
+        scores = to_numpy(gains)[members]
+        for place in np.lexsort((members, scores)):
+            proposal = self._propose_alone(int(members[place]), -float(scores[place]))
+            if proposal is not None:
+                return proposal
+        return NOTHING
+
+
+class PursuitSelector(SparseSelector):
+    """Matching pursuit with its cache of kernel rows."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._rows: KernelRowCache | None = None
+        self._fresh = self.working_set or CHUNK
+
+    def propose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Propose the candidate of the largest decrease (8) among those whose rows are held."""
+        while True:
+            index, scores = self._score_all() if self.working_set is None else self._score_held()
+            if len(index) == 0:
+                return NOTHING
+            for place in np.lexsort((index, scores)):
+                proposal = self._propose_alone(int(index[place]), float(scores[place]))
+                if proposal is not None:
+                    return proposal
+                if self._rows is not None:
+                    self._replace(np.array([place]), 1)
+                    break
+
+    def add(self, index: int) -> float:
+        """Append the proposed candidate; the worst rows make room for fresh ones."""
+        value = super().add(index)
+        if self._rows is not None:
+            count = min(self._fresh, len(self.pool))
+            winner = np.flatnonzero(self._rows.index == index)
+            worst = np.argsort(-self._held_scores, kind="stable")
+            worst = worst[worst != winner[0]][: max(count - 1, 0)]
+            self._replace(np.concatenate([winner, worst]), count)
+        return value
+
+    def _score_held(self) -> tuple[np.ndarray, np.ndarray]:
+        if self._rows is None:
+            capacity = min(max(self.cache_size, self._fresh), len(self.pool))
+            self._rows = KernelRowCache(self.state, max(capacity, 1))
+            self._replace(np.empty(0, dtype=np.intp), capacity)
+        if len(self._rows.index) == 0:
+            return NOTHING
+        self._held_scores = self._scores(self._rows.index, *self._rows.products(self.state))
+        return self._rows.index, self._held_scores
+
+    def _replace(self, drop: np.ndarray, count: int) -> None:
+        """Drop some rows; as many fresh ones come as are to be had."""
+        assert self._rows is not None
+        fresh = self.pool.draw(count)
+        self.pool.put_back(np.setdiff1d(self._rows.index[drop], self._out_for_good))
+        self.pool.remove(fresh)
+        drop = drop[np.argsort(drop, kind="stable")]
+        self._rows.replace(self.state, drop, fresh, self._take_inputs(fresh))
+
+    def _score_all(self) -> tuple[np.ndarray, np.ndarray]:
+        members = self.pool.members
+        scores = np.empty(len(members))
+        for start in range(0, len(members), CHUNK):
+            part = slice(start, start + CHUNK)
+            chunk = KernelRowCache(self.state, len(members[part]))
+            nobody = np.empty(0, dtype=np.intp)
+            chunk.replace(self.state, nobody, members[part], self._take_inputs(members[part]))
+            scores[part] = self._scores(members[part], *chunk.products(self.state))
+        return members, scores
+
+    def _scores(self, index: np.ndarray, product: np.ndarray, squares: np.ndarray) -> np.ndarray:
+        """Return (8) with a minus sign."""
+        state = self.state
+        inputs = self._take_inputs(index)
+        wide = state.backend.xp.astype(inputs, state.backend.float64, copy=False)
+        prior = to_numpy(state.kernel.diag(wide))
+        if self.from_rows:
+            fit = state.rows.gather("fit", index) / state.rows.gather("scale", index)[:, None]
+        else:
+            alpha = state.G.solve_transposed(state.L_B.solve_transposed(state.w))
+            fit = kernel_with_basis(state, inputs) @ alpha
+        numerator = np.sum((product - fit) ** 2, axis=1)
+        return -0.5 * state.noise_variance * numerator / (prior + squares)
+
+
+class PrefitSelector(SparseSelector):
+    """The working set is scored with all coefficients refitted; the best of it may be cached."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        cache_size = 0 if self.state.approximation == "fitc" else self.cache_size
+        self.cache = CandidateCache(cache_size)
+        self._buffers: tuple[list[Array], list[Array]] | None = None
+        self._fresh: Candidates | None = None
+        self._fresh_scores = np.empty(0)
+        self._cached_scores = np.empty(0)
+
+    def propose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Score the cache and fresh candidates; those in the basis' span are dropped for good."""
+        while len(self.pool) or len(self.cache):
+            index, scores = self._score_fresh()
+            self._score_cached()
+            if len(self.cache):
+                index = np.concatenate([self.cache.kept.index, index])
+                scores = np.concatenate([self._cached_scores, scores])
+            alive = np.isfinite(scores)
+            self.pool.remove(index[~alive])
+            if np.any(alive):
+                return self._exact(index[alive], scores[alive])
+            self.cache.clear()
+        return NOTHING
+
+    def add(self, index: int) -> float:
+        """Append the winner, retain the next best, and bring them up to date."""
+        column = self._find(index)
+        appended = self.state.append(column)
+        self.pool.remove(np.array([index]))
+        if self.cache.capacity and self._fresh is not None:
+            self._retain(index)
+            self.cache.advance(self.state, appended)
+        return self.criterion.value(self.state)
+
+    # --- scoring -------------------------------------------------------------------------------
+
+    def _score_fresh(self) -> tuple[np.ndarray, np.ndarray]:
+        all_of_them = self.working_set is None
+        index = self.pool.members if all_of_them else self.pool.draw(self.working_set)
+        self._fresh, self._fresh_scores = None, np.empty(0)
+        if len(index) == 0:
+            return NOTHING
+        if self._buffers is None:
+            rows = min(CHUNK, len(index))
+            self._buffers = (make_buffers(self.state, rows), self._residual_buffers(rows))
+        parts = []
+        for start in range(0, len(index), CHUNK):
+            self._fresh = self._evaluate(index[start : start + CHUNK])
+            parts.append(self._score(self._fresh))
+        scores = np.concatenate(parts)
+        if len(parts) > 1:  # the rows of all but the last chunk are gone
+            self._fresh = None
+        self._fresh_scores = scores
+        return index, scores
+
+    def _residual_buffers(self, rows: int) -> list[Array]:
+        return make_buffers(self.state, rows) if self.criterion.needs_residual else []
+
+    def _evaluate(self, index: np.ndarray) -> Candidates:
+        assert self._buffers is not None
+        inputs = self._take_inputs(index)
+
+        def run() -> Candidates:
+            return evaluate(
+                self.state,
+                index,
+                inputs,
+                from_rows=self.from_rows,
+                with_residual=self.criterion.needs_residual,
+                with_nu=self.criterion.needs_nu,
+                buffers=self._buffers,
+            )
+
+        found = run()
+        if found.unreliable(self.state.backend):
+            self.state.store_v()
+            self.pool.put_back(self.cache.clear())
+            found = run()
+        return found
+
+    def _score(self, candidates: Candidates) -> np.ndarray:
+        """Return the scores, infinite for candidates that are in the span of the basis."""
+        dependent = candidates.dependent(self.state.backend)
+        candidates.d2[dependent] = candidates.e2[dependent] = 1.0
+        scores = self.criterion.score(self.state, candidates)
+        return np.where(dependent | ~np.isfinite(scores), np.inf, scores)
+
+    def _score_cached(self) -> None:
+        if len(self.cache):
+            self._cached_scores = self._score(self.cache.kept)
+
+    def _exact(self, index: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Under FITC, score exactly: all, or the few that came best through the screening."""
+        if self.state.approximation != "fitc":
+            return index, scores
+        count = len(index) if self.working_set is None else EXACT_FITC
+        best = np.lexsort((index, scores))[:count]
+        inputs = self._take_inputs(index[best])
+        exact = [
+            self.criterion.value(self.state.trial(inputs[i, :], int(j)))
+            for i, j in enumerate(index[best])
+        ]
+        return index[best], np.array(exact)
+
+    # --- the winner and the cache ----------------------------------------------------------------
+
+    def _find(self, index: int) -> Column:
+        for candidates in (self.cache.kept, self._fresh):
+            if candidates is not None:
+                place = np.flatnonzero(candidates.index == index)
+                if len(place):
+                    return candidates.column(self.state, int(place[0]))
+        return self._one(index).column(self.state, 0)
+
+    def _retain(self, winner: int) -> None:
+        """Keep the best of old and fresh candidates; the others may be drawn again."""
+        assert self._fresh is not None
+        old = np.empty(0, dtype=np.intp) if self.cache.kept is None else self.cache.kept.index
+        old_scores = self._cached_scores if len(old) else np.empty(0)
+        index = np.concatenate([old, self._fresh.index])
+        scores = np.concatenate([old_scores, self._fresh_scores])
+        scores[index == winner] = np.inf
+        order = np.lexsort((index, scores))[: self.cache.capacity]
+        order = np.sort(order[np.isfinite(scores[order])])
+        evicted = np.setdiff1d(np.arange(len(index))[np.isfinite(scores)], order)
+        keep_old, keep_new = order[order < len(old)], order[order >= len(old)] - len(old)
+        self.cache.retain(self.state, self._fresh, keep_old, keep_new)
+        self.pool.remove(index[order])
+        self.pool.put_back(index[evicted])
+
+
+def make_selector(state: SparseState, criterion: Criterion, **options) -> SparseSelector:
+    """Return the selector that goes with a criterion."""
+    kinds = {
+        "random": RandomSelector,
+        "info_gain": InformationSelector,
+        "matching_pursuit": PursuitSelector,
+    }
+    return kinds.get(criterion.name, PrefitSelector)(state, criterion, **options)

@@ -1,0 +1,194 @@
+"""Checks of what users hand in: one sentence that names the thing, what was given, what to do."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import array_api_compat
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from greedygp.arrays import Array, Backend, namespace, to_numpy
+
+__all__ = [
+    "check_choice",
+    "check_integer",
+    "check_number",
+    "check_predict_inputs",
+    "check_training_data",
+    "check_weights",
+]
+
+
+def check_choice(name: str, value: Any, choices: tuple) -> None:
+    """Raise unless the value is one of the choices."""
+    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+
+
+def check_integer(name: str, value: Any, least: int, *, or_none: bool = False) -> None:
+    """Raise unless the value is an integer of at least `least` (or None, where that is allowed)."""
+    if value is None and or_none:
+        return
+    what = f"an integer of at least {least}" + (", or None" if or_none else "")
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be {what}; got {value!r}.")
+    if value < least:
+        raise ValueError(f"{name} must be {what}; got {value!r}.")
+
+
+def check_number(
+    name: str, value: Any, *, above: float | None = None, least: float | None = None, or_none=False
+) -> None:
+    """Raise unless the value is a finite number above (or not below) a bound."""
+    if value is None and or_none:
+        return
+    bound = f"above {above}" if above is not None else f"of at least {least}"
+    what = f"a finite number {bound}" + (", or None" if or_none else "")
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be {what}; got {value!r}.")
+    low = (above is not None and value <= above) or (least is not None and value < least)
+    if not np.isfinite(value) or low:
+        raise ValueError(f"{name} must be {what}; got {value!r}.")
+
+
+def _foreign(X: Any) -> bool:
+    """Tell whether X is an array of another namespace than NumPy (torch, say)."""
+    return array_api_compat.is_array_api_obj(X) and not array_api_compat.is_numpy_array(X)
+
+
+def check_training_data(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
+    """Return X (n, D) and y (n,) or (n, p) as floating arrays of one namespace and dtype.
+
+    What scikit-learn knows (arrays, lists, pandas) is validated by scikit-learn; arrays of other
+    namespaces stay in theirs and are checked here, by the same rules.
+    """
+    if _foreign(X):
+        return _check_foreign_training_data(estimator, X, y)
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target "
+            "y is None."
+        )
+    try:
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
+            ensure_min_features=1,
+        )
+    except (ValueError, TypeError) as error:
+        raise _naming_columns(error, X) from error
+    y = np.asarray(y, dtype=X.dtype)
+    if not np.all(np.isfinite(y)):
+        raise ValueError("Input y contains NaN or infinity; remove those rows.")
+    return X, y
+
+
+def _naming_columns(error: Exception, X: Any) -> Exception:
+    """Say which columns of a table are not numbers, where that is what is wrong."""
+    dtypes = getattr(X, "dtypes", None)
+    if dtypes is None or not hasattr(X, "columns"):
+        return error
+    kinds = [getattr(dtype, "kind", "O") for dtype in dtypes]
+    wrong = [str(c) for c, kind in zip(X.columns, kinds, strict=True) if kind not in "biuf"]
+    if not wrong:
+        return error
+    return ValueError(
+        f"The columns {', '.join(map(repr, wrong))} of X are not numbers: encode them "
+        f"(scikit-learn's OneHotEncoder, say) or leave them out. ({error})"
+    )
+
+
+def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Array, Array]:
+    X = _check_foreign("X", X)
+    estimator.n_features_in_ = X.shape[1]
+    backend = Backend(X)
+    if y is None:
+        raise ValueError("y is None, but this estimator needs targets.")
+    if _foreign(y) and namespace(y) is not backend.xp:
+        raise TypeError(
+            f"X and y come from different array libraries ({backend.xp.__name__} and "
+            f"{namespace(y).__name__}); pass both from one."
+        )
+    y = y if _foreign(y) else backend.asarray(np.asarray(y))
+    if y.ndim not in (1, 2) or y.shape[0] != X.shape[0]:
+        raise ValueError(
+            f"y must have shape ({X.shape[0]},) or ({X.shape[0]}, n_targets) to go with X; got "
+            f"{tuple(y.shape)}."
+        )
+    y = backend.xp.astype(y, X.dtype, copy=False)
+    _check_finite("y", y)
+    return X, y
+
+
+def _check_foreign(name: str, X: Array) -> Array:
+    """Return a two-dimensional, finite, floating array of X's own namespace and device."""
+    xp = namespace(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead: {name} has shape {tuple(X.shape)}. "
+            "Reshape your data with X.reshape(-1, 1) if it has a single feature."
+        )
+    if X.shape[0] < 1 or X.shape[1] < 1:
+        raise ValueError(
+            f"{name} has shape {tuple(X.shape)}: at least one row and one feature are required."
+        )
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError("Complex data not supported.")
+    if not xp.isdtype(X.dtype, "real floating"):
+        X = xp.astype(X, xp.float64)
+    elif X.dtype not in (xp.float32, xp.float64):
+        X = xp.astype(X, xp.float32)
+    _check_finite(name, X)
+    return X
+
+
+def _check_finite(name: str, array: Array) -> None:
+    xp = namespace(array)
+    if bool(xp.any(xp.isnan(array))):
+        raise ValueError(f"Input {name} contains NaN; impute or remove those rows.")
+    if not bool(xp.all(xp.isfinite(array))):
+        raise ValueError(f"Input {name} contains infinity; remove those rows.")
+
+
+def check_predict_inputs(estimator: Any, X: Any) -> Array:
+    """Return X checked against what the estimator was fitted with."""
+    if not _foreign(X):
+        try:
+            return validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32])
+        except (ValueError, TypeError) as error:
+            raise _naming_columns(error, X) from error
+    X = _check_foreign("X", X)
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    return X
+
+
+def check_weights(sample_weight: Any, X: Array) -> np.ndarray | None:
+    """Return the weights on the host in float64, or None where all of them are one."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Real):
+        sample_weight = np.full(X.shape[0], float(sample_weight))
+    try:
+        weights = np.asarray(to_numpy(sample_weight), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers; got {sample_weight!r}.") from error
+    if weights.shape != (X.shape[0],):
+        raise ValueError(
+            f"sample_weight.shape == {weights.shape}, expected ({X.shape[0]},): one weight a row."
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise ValueError("sample_weight must be finite and not negative.")
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    return None if np.all(weights == 1.0) else weights

@@ -1,0 +1,1 @@
+"""Slow, obvious implementations, written from the definitions, that the tests compare with."""
