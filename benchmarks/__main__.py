@@ -37,12 +37,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "run":
         return run(names, options)
     for name in names:
-        records = frame.read_records(SUITES[name], options.results)
-        if not any(record["status"] == "ok" for record in records):
-            print(f"{name}: nothing recorded yet; run it first")
-            continue
-        print(SUITES[name].render(SUITES[name], records, options.docs))
+        render(SUITES[name], options)
     return 0
+
+
+def render(suite: frame.Suite, options: argparse.Namespace) -> None:
+    """Write a suite's page; successes that lack a metric are of an older suite and left out."""
+    records = [
+        record
+        for record in frame.read_records(suite, options.results)
+        if record["status"] != "ok" or frame.is_complete(suite, record)
+    ]
+    if any(record["status"] == "ok" for record in records):
+        print(suite.render(suite, records, options.docs))
+    else:
+        print(f"{suite.name}: nothing recorded yet; run it first")
 
 
 def run(names: Sequence[str], options: argparse.Namespace) -> int:

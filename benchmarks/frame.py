@@ -192,11 +192,18 @@ def store(suite: Suite, record: Record, results: Path = RESULTS) -> None:
     write_atomically(path, "".join(json.dumps(r) + "\n" for r in records))
 
 
+def is_complete(suite: Suite, record: Record) -> bool:
+    """Whether the run succeeded and gave all metrics that the suite asks for now."""
+    return record["status"] == "ok" and all(name in record["metrics"] for name in suite.metrics)
+
+
 def is_done(run: Run, recorded: dict[tuple[str, str, int], Record]) -> bool:
-    """Whether the run is recorded, succeeded, and had the parameters it would have now."""
+    """Whether the run is recorded, complete, and had the parameters it would have now."""
     record = recorded.get(run.key)
     return (
-        record is not None and record["status"] == "ok" and record["parameters"] == run.parameters
+        record is not None
+        and is_complete(run.suite, record)
+        and record["parameters"] == run.parameters
     )
 
 

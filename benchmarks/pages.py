@@ -157,6 +157,12 @@ def new_figure(rows: int, columns: int, width: float = 4.6, height: float = 3.4)
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
+def add_legend(axis: Any) -> None:
+    """A legend, where something is drawn."""
+    if axis.get_legend_handles_labels()[0]:
+        axis.legend(fontsize="small")
+
+
 def _duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"

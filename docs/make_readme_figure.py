@@ -59,7 +59,7 @@ def draw_fit(ax, model, x, y) -> None:
     ax.set(
         title=f"{model.n_basis_} basis vectors chosen from {x.size} rows", xlabel="x", ylabel="y"
     )
-    ax.legend(loc="upper right", fontsize=8, ncols=2)
+    ax.legend(loc="lower left", fontsize=8, ncols=2)
 
 
 def draw_path(ax, values) -> None:

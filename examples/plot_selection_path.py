@@ -62,9 +62,9 @@ ax.plot(x, y, ".", color="0.6", markersize=3, label="data")
 ax.plot(grid, mean, color="tab:blue", label="mean")
 ax.fill_between(grid[:, 0], lower, upper, color="tab:blue", alpha=0.15, label="95 % interval")
 basis = model.basis_[:, 0]
-ax.plot(basis, np.full(basis.size, y.min() - 0.3), "|", color="tab:red", label="basis vectors")
+ax.plot(basis, np.full(basis.size, y.min() - 0.2), "|", color="tab:red", label="basis vectors")
 ax.set(xlabel="x", ylabel="y", title=f"NLGPP chose {model.n_basis_} of {x.size} rows")
-ax.legend(loc="upper right", ncols=4)
+ax.legend(loc="lower left", ncols=4)
 plt.show()
 
 # %%

@@ -149,7 +149,7 @@ def draw(
             axis.set(ylabel=label, xlabel="basis vectors" if row == len(ROWS) - 1 else "")
             if row == 0:
                 axis.set_title(titles[task])
-    axes[0, 0].legend(fontsize="small")
+    pages.add_legend(axes[0, 0])
     caption = f"Measure, NMSE and NPDL on {', '.join(titles[task] for task in names)}"
     return pages.save_figure(drawing, folder, name, caption)
 

@@ -26,7 +26,7 @@ from threadpoolctl import ThreadpoolController
 
 Array = Any
 
-__all__ = ["Array", "Backend", "namespace", "to_numpy"]
+__all__ = ["Array", "Backend", "detached", "namespace", "to_numpy"]
 
 
 def namespace(*arrays: Array) -> Any:
@@ -41,6 +41,11 @@ def to_numpy(array: Array) -> np.ndarray:
     if array_api_compat.is_torch_array(array):
         return array.detach().cpu().numpy()
     return np.asarray(array)
+
+
+def detached(array: Array) -> Array:
+    """Return the array without torch's record of gradients (nothing here is differentiated)."""
+    return array.detach() if array_api_compat.is_torch_array(array) else array
 
 
 class Backend:

@@ -9,7 +9,7 @@ import array_api_compat
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from greedygp.arrays import Array, Backend, namespace, to_numpy
+from greedygp.arrays import Array, Backend, detached, namespace, to_numpy
 
 __all__ = [
     "check_choice",
@@ -116,7 +116,7 @@ def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Arra
             f"X and y come from different array libraries ({backend.xp.__name__} and "
             f"{namespace(y).__name__}); pass both from one."
         )
-    y = y if _foreign(y) else backend.asarray(np.asarray(y))
+    y = detached(y) if _foreign(y) else backend.asarray(np.asarray(y))
     if y.ndim not in (1, 2) or y.shape[0] != X.shape[0]:
         raise ValueError(
             f"y must have shape ({X.shape[0]},) or ({X.shape[0]}, n_targets) to go with X; got "
@@ -130,6 +130,7 @@ def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Arra
 def _check_foreign(name: str, X: Array) -> Array:
     """Return a two-dimensional, finite, floating array of X's own namespace and device."""
     xp = namespace(X)
+    X = detached(X)
     if X.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D array instead: {name} has shape {tuple(X.shape)}. "
@@ -187,8 +188,14 @@ def check_weights(sample_weight: Any, X: Array) -> np.ndarray | None:
         raise ValueError(
             f"sample_weight.shape == {weights.shape}, expected ({X.shape[0]},): one weight a row."
         )
-    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise ValueError("sample_weight must be finite and not negative.")
+    if not np.all(np.isfinite(weights)):
+        what = "NaN" if np.any(np.isnan(weights)) else "infinity"
+        raise ValueError(f"Input sample_weight contains {what}; weights must be finite.")
+    if np.any(weights < 0):
+        raise ValueError(
+            f"sample_weight must not be negative; got {float(np.min(weights))!r} in row "
+            f"{int(np.argmin(weights))}."
+        )
     if not np.any(weights > 0):
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")
     return None if np.all(weights == 1.0) else weights

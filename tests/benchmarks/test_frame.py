@@ -105,6 +105,14 @@ def test_other_parameters_make_a_record_stale(go, counts):
     assert len(values) == 4
 
 
+def test_a_record_without_a_metric_that_is_asked_for_now_is_stale(go, counts):
+    go(make_suite(), repeats=1)
+    suite = make_suite(metrics=["error", "density"])
+    assert not any(frame.is_complete(suite, r) for r in read_records(suite, go.results))
+    go(suite, repeats=1)
+    assert counts("run") == 8
+
+
 def test_a_failed_run_is_recorded_does_not_stop_the_suite_and_is_tried_again(go, counts):
     methods = [Method("bad", "Bad", {"fails": True}), Method("x", "X")]
     suite = make_suite(methods=methods)

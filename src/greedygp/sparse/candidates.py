@@ -237,7 +237,7 @@ def evaluate_one(state: SparseState, index: int, inputs: Array, *, from_rows: bo
 def advance(kept: Candidates, state: SparseState, appended: AppendedRow) -> None:
     """Bring kept candidates up to date after a basis vector has entered, in place. O(n) each.
 
-    With `zeta`, `v` the new rows of Z and V: the new coefficient of candidate j is
+    With `zeta`, `v` the new rows of Z and V, candidate j's residual loses its part along zeta:
     `zeta'base_j + nu_jl d_B` (stable; `base_j` already less `nu_jl v`), or
     `zeta'Kt_j + zeta_j / scale_j` (direct).
     """
@@ -270,8 +270,13 @@ def advance(kept: Candidates, state: SparseState, appended: AppendedRow) -> None
         product = backend.matmul(kept.base[block.number], appended.zeta[block.number])
         return to_numpy(product).astype(np.float64)
 
-    coefficient = own + state.sum(dot)
-    kept.z = np.hstack([kept.z, coefficient[:, None]])
+    along = state.sum(dot)
+    coefficient = own + along
+    if kept.stable:  # base_j moved by -nu_jl v, so its coefficients on the old rows move too
+        old = kept.z - nu_l[:, None] * appended.l_row[None, :]
+        kept.z = np.hstack([old, along[:, None]])
+    else:
+        kept.z = np.hstack([kept.z, coefficient[:, None]])
     kept.d2 = kept.d2 - coefficient**2
     kept.gain = kept.gain - coefficient[:, None] * appended.w[None, :]
     if kept.residual is not None:
@@ -292,5 +297,5 @@ def _subtract_outer(backend: Backend, rows: Array, coefficients: np.ndarray, row
     """Subtract `coefficients row'` from the rows, in place, a few rows at a time."""
     column = backend.asarray(coefficients)[:, None]
     for start in range(0, rows.shape[0], 16):
-        part = slice(start, start + 16)
+        part = slice(start, min(start + 16, rows.shape[0]))
         rows[part, :] -= column[part, :] * row[None, :]

@@ -97,6 +97,8 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
         One line a step; `value` is the measure after it in the units of the normalised y.
     objective_value_ : float
         The evidence reached on the subset of rows (NaN where nothing was learnt).
+    n_iter_ : int
+        Steps that the selection made (more than `n_basis_` where it went back to a minimum).
     stop_reason_ : str
         "max_basis", "patience", "exhausted", "time_limit", "callback" or "interrupted".
     jitter_ : float
@@ -178,11 +180,12 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
         weights = check_weights(sample_weight, X)
         pool = None if candidates is None else self._check_candidates(X, candidates)
         data = _TrainingData(X, y, weights, self.normalize_y)
+        given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         self._target_shape = tuple(y.shape[1:])
         self._scale = data.scale
         self._learn(data, rng)
         with data.backend.threads_over_blocks():
-            state, path, keep = self._select(data, pool, rng, start)
+            state, path, keep = self._select(data, pool, rng, start, given)
             self._store(data, state, path, keep)
         return self
 
@@ -246,7 +249,9 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
         self.kernel_, self.noise_variance_ = learnt.kernel, learnt.noise_variance
         self.objective_value_ = learnt.value
 
-    def _select(self, data, pool, rng, start) -> tuple[SparseState, SelectionPath, int]:
+    def _select(
+        self, data, pool, rng, start, given
+    ) -> tuple[SparseState, SelectionPath, int]:
         criterion = CRITERIA[self.criterion]()
         approximation = self.approximation
         if approximation == "fitc" and not criterion.exact_fitc:
@@ -279,40 +284,33 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
             tol=self.tol,
             deadline=None if self.time_limit is None else start + self.time_limit,
         )
-        path = self._run(selector, limit, stopping, data)
+        path = self._run(selector, limit, stopping, given)
         return state, path, stopping.size_to_keep(len(path))
 
-    def _run(self, selector, limit: int, stopping: Stopping, data) -> SelectionPath:
+    def _run(self, selector, limit: int, stopping: Stopping, given: dict) -> SelectionPath:
         """Run the loop with scikit-learn's callbacks around it and around every step."""
         fit = self._init_callback_context(max_subtasks=1)
-        fit.call_on_fit_task_begin(estimator=self)
+        fit.call_on_fit_task_begin(estimator=self, **given)
         stage = fit.subcontext(task_name="select", max_subtasks=limit)
-        stage.call_on_fit_task_begin(estimator=self)
-        step = [stage.subcontext(task_name="basis vector")]
-        step[0].call_on_fit_task_begin(estimator=self)
+        stage.call_on_fit_task_begin(estimator=self, **given)
+
+        def so_far() -> dict[str, Any]:
+            names = ("n_features_in_", "feature_names_in_", "kernel_", "noise_variance_")
+            names += ("_scale", "_target_shape")
+            now = {name: getattr(self, name) for name in names if hasattr(self, name)}
+            return now | {"_posterior": Posterior(selector.state)}
 
         def after_step(path: SelectionPath) -> bool:
-            def so_far() -> dict[str, Any]:
-                return {"_posterior": Posterior(selector.state)}
-
-            stop = step[0].call_on_fit_task_end(
-                estimator=self, reconstruction_attributes=lambda: self._attributes(so_far)
+            step = stage.subcontext(task_name="basis vector")
+            step.call_on_fit_task_begin(estimator=self, **given)
+            return step.call_on_fit_task_end(
+                estimator=self, reconstruction_attributes=so_far, **given
             )
-            if not stop and len(path) < limit:
-                step[0] = stage.subcontext(task_name="basis vector")
-                step[0].call_on_fit_task_begin(estimator=self)
-            return bool(stop)
 
         path = forward_selection(selector, limit, stopping, after_step)
-        stage.call_on_fit_task_end(estimator=self)
-        fit.call_on_fit_task_end(estimator=self)
+        for task in (stage, fit):
+            task.call_on_fit_task_end(estimator=self, reconstruction_attributes=so_far, **given)
         return path
-
-    def _attributes(self, so_far) -> dict[str, Any]:
-        """Return what a copy needs to predict as the model is now."""
-        names = ("n_features_in_", "feature_names_in_", "kernel_", "noise_variance_")
-        names += ("_scale", "_target_shape")
-        return {name: getattr(self, name) for name in names if hasattr(self, name)} | so_far()
 
     def _store(self, data, state: SparseState, path: SelectionPath, keep: int) -> None:
         """Rebuild the chosen model exactly, and keep what predictions need."""
@@ -329,6 +327,7 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
         self.basis_indices_ = data.original_places(np.array(state.indices, dtype=np.intp))
         self.n_basis_ = state.size
         self.path_ = path.as_array()
+        self.n_iter_ = len(path)
         self.stop_reason_ = path.reason
         self.jitter_ = state.jitter
         self.drift_ = state.drift
@@ -338,7 +337,8 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
         xp = data.backend.xp
         residual = state.rows.concatenate(lambda block: loo_rows(state, block)[0])
         variance = state.rows.concatenate(lambda block: loo_rows(state, block)[1][None, :])
-        self._loo = (xp.astype(data.y, residual.dtype) - residual).T, variance[0, :]
+        mean = (xp.astype(data.y, residual.dtype) - residual).T
+        self._loo = tuple(xp.astype(part, data.X.dtype) for part in (mean, variance[0, :]))
         self._loo_dropped = data.dropped
 
     # --- predicting ----------------------------------------------------------------------------

@@ -200,7 +200,8 @@ class _RowConstants:
         weight = block.weight
         self.weight = None if weight is None else make(weight)
         self.one = make(1.0)
-        self.residual = [make(line) for line in (block.yt - block.fit)]
+        residual = make(block.yt - block.fit)
+        self.residual = [residual[k, :] for k in range(state.n_targets)]
         self.noise = make(block.lam)
         self.prior_left = make(_prior_left(state, block) / block.lam)
         if weight is None:

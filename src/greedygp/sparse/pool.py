@@ -77,7 +77,7 @@ class CandidateCache:
     def __init__(self, capacity: int):
         self.capacity = capacity
         self.kept: Candidates | None = None
-        self._buffers: list[list[Array]] = []
+        self._buffers: dict[str, list[Array]] = {}
 
     def __len__(self) -> int:
         return 0 if self.kept is None else len(self.kept)
@@ -94,66 +94,66 @@ class CandidateCache:
             advance(self.kept, state, appended)
 
     def retain(
-        self, state: SparseState, fresh: Candidates, keep_old: np.ndarray, keep_new: np.ndarray
+        self,
+        state: SparseState,
+        fresh: Candidates | None,
+        keep_old: np.ndarray,
+        keep_new: np.ndarray,
     ) -> None:
         """Keep these places of the old ones and these of the fresh ones, in place.
 
         Rows stay where they are: a fresh row goes where one was dropped, and if more were dropped
         than came, the last rows move into the holes.
         """
-        if not self._buffers:
-            count = 1 if fresh.residual is None else 2
-            self._buffers = [make_buffers(state, self.capacity) for _ in range(count)]
-        old = len(self)
         total = len(keep_old) + len(keep_new)
+        if total == 0:
+            self.clear()
+            return
+        parts = [part for part in (self.kept, fresh) if part is not None]
+        names = ["base"] if parts[0].residual is None else ["base", "residual"]
+        if not self._buffers:
+            self._buffers = {name: make_buffers(state, self.capacity) for name in names}
         holes = np.setdiff1d(np.arange(total), keep_old)
         beyond = keep_old[keep_old >= total]
-        source_new = keep_new
-        rows_fresh = [fresh.base] if fresh.residual is None else [fresh.base, fresh.residual]
-        for buffers, rows in zip(self._buffers, rows_fresh, strict=True):
-            state.map(
-                lambda block, buffers=buffers, rows=rows: _fill(
-                    buffers[block.number], rows[block.number], holes, beyond, source_new
-                )
-            )
-        order = np.empty(total, dtype=np.intp)  # places in old followed by fresh
-        stay = keep_old[keep_old < total]
-        order[stay] = stay
+        old = len(self)
+        order = np.arange(total)  # places in the old ones followed by the fresh ones
         order[holes] = np.concatenate([beyond, old + keep_new])
-        self.kept = _joined(self.kept, fresh, order)
-        self.kept.base = [buffer[:total, :] for buffer in self._buffers[0]]
-        if fresh.residual is not None:
-            self.kept.residual = [buffer[:total, :] for buffer in self._buffers[1]]
+
+        def fill(block: RowBlock) -> None:
+            for name in names:
+                rows = None if fresh is None else getattr(fresh, name)[block.number]
+                _fill(self._buffers[name][block.number], rows, holes, beyond, keep_new)
+
+        state.map(fill)
+        self.kept = _joined(state, parts, order)
+        for name in names:
+            views = [buffer[:total, :] for buffer in self._buffers[name]]
+            setattr(self.kept, name, views)
 
 
-def _fill(buffer: Array, fresh: Array, holes: np.ndarray, beyond: np.ndarray, new: np.ndarray):
+def _fill(
+    buffer: Array, fresh: Array | None, holes: np.ndarray, beyond: np.ndarray, new: np.ndarray
+) -> None:
     for hole, source in zip(holes, beyond, strict=False):
         buffer[int(hole), :] = buffer[int(source), :]
-    for hole, source in zip(holes[len(beyond) :], new, strict=True):
-        buffer[int(hole), :] = fresh[int(source), :]
+    if fresh is not None:
+        for hole, source in zip(holes[len(beyond) :], new, strict=True):
+            buffer[int(hole), :] = fresh[int(source), :]
 
 
-def _joined(old: Candidates | None, fresh: Candidates, order: np.ndarray) -> Candidates:
-    """Return the host arrays of old and fresh candidates in the given order, without rows."""
-    parts = [fresh] if old is None else [old, fresh]
+def _joined(state: SparseState, parts: list[Candidates], order: np.ndarray) -> Candidates:
+    """Return the host arrays of several candidates in the given order, without their rows."""
 
-    def pick(name: str):
+    def pick(name: str) -> np.ndarray | None:
         arrays = [getattr(part, name) for part in parts]
         return None if arrays[0] is None else np.concatenate(arrays)[order]
 
-    inputs = _concat_inputs([part.inputs for part in parts], order)
+    xp = state.backend.xp
+    inputs = xp.concat([part.inputs for part in parts], axis=0)
+    inputs = xp.take(inputs, state.backend.integers(order), axis=0)
     names = ("prior", "e2", "d2", "base2", "gain", "z", "nu")
-    return Candidates(
-        pick("index"), inputs, *(pick(name) for name in names), [], None, fresh.stable
-    )
-
-
-def _concat_inputs(inputs: list[Array], order: np.ndarray) -> Array:
-    from greedygp.arrays import Backend
-
-    backend = Backend(inputs[0])
-    joined = backend.xp.concat(inputs, axis=0)
-    return backend.xp.take(joined, backend.integers(order), axis=0)
+    host = [pick(name) for name in names]
+    return Candidates(pick("index"), inputs, *host, [], None, parts[0].stable)
 
 
 class KernelRowCache:

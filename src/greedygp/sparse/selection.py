@@ -96,9 +96,13 @@ class SparseSelector:
         row = self.inputs[index, :]
         one = evaluate_one(self.state, index, row, from_rows=self.from_rows)
         if one.unreliable(self.state.backend):
-            self.state.store_v()
+            self._to_stable_form()
             one = evaluate_one(self.state, index, row, from_rows=self.from_rows)
         return one
+
+    def _to_stable_form(self) -> None:
+        """From now on keep V, and evaluate candidates in the form that loses fewer digits."""
+        self.state.store_v()
 
     def _propose_alone(self, index: int, score: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Propose one candidate, unless it is numerically in the span of the basis."""
@@ -222,8 +226,8 @@ class PrefitSelector(SparseSelector):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        cache_size = 0 if self.state.approximation == "fitc" else self.cache_size
-        self.cache = CandidateCache(cache_size)
+        useless = self.state.approximation == "fitc" or self.working_set is None
+        self.cache = CandidateCache(0 if useless else self.cache_size)
         self._buffers: tuple[list[Array], list[Array]] | None = None
         self._fresh: Candidates | None = None
         self._fresh_scores = np.empty(0)
@@ -249,7 +253,7 @@ class PrefitSelector(SparseSelector):
         column = self._find(index)
         appended = self.state.append(column)
         self.pool.remove(np.array([index]))
-        if self.cache.capacity and self._fresh is not None:
+        if self.cache.capacity:
             self._retain(index)
             self.cache.advance(self.state, appended)
         return self.criterion.value(self.state)
@@ -295,10 +299,15 @@ class PrefitSelector(SparseSelector):
 
         found = run()
         if found.unreliable(self.state.backend):
-            self.state.store_v()
-            self.pool.put_back(self.cache.clear())
+            self._to_stable_form()
             found = run()
         return found
+
+    def _to_stable_form(self) -> None:
+        """Candidates in the other form are forgotten: the two cannot be mixed."""
+        super()._to_stable_form()
+        self.pool.put_back(self.cache.clear())
+        self._fresh, self._fresh_scores = None, np.empty(0)
 
     def _score(self, candidates: Candidates) -> np.ndarray:
         """Return the scores, infinite for candidates that are in the span of the basis."""
@@ -327,24 +336,27 @@ class PrefitSelector(SparseSelector):
     # --- the winner and the cache ----------------------------------------------------------------
 
     def _find(self, index: int) -> Column:
+        """Return the winner's rows: those at hand, unless little is left of it (then afresh)."""
         for candidates in (self.cache.kept, self._fresh):
             if candidates is not None:
                 place = np.flatnonzero(candidates.index == index)
-                if len(place):
+                healthy = candidates.e2[place] > 1e-6 * candidates.prior[place]
+                if len(place) and healthy[0]:
                     return candidates.column(self.state, int(place[0]))
         return self._one(index).column(self.state, 0)
 
     def _retain(self, winner: int) -> None:
         """Keep the best of old and fresh candidates; the others may be drawn again."""
-        assert self._fresh is not None
-        old = np.empty(0, dtype=np.intp) if self.cache.kept is None else self.cache.kept.index
-        old_scores = self._cached_scores if len(old) else np.empty(0)
-        index = np.concatenate([old, self._fresh.index])
-        scores = np.concatenate([old_scores, self._fresh_scores])
+        old, fresh = (
+            np.empty(0, dtype=np.intp) if candidates is None else candidates.index
+            for candidates in (self.cache.kept, self._fresh)
+        )
+        index = np.concatenate([old, fresh])
+        scores = np.concatenate([self._cached_scores[: len(old)], self._fresh_scores])
         scores[index == winner] = np.inf
         order = np.lexsort((index, scores))[: self.cache.capacity]
         order = np.sort(order[np.isfinite(scores[order])])
-        evicted = np.setdiff1d(np.arange(len(index))[np.isfinite(scores)], order)
+        evicted = np.setdiff1d(np.flatnonzero(np.isfinite(scores)), order)
         keep_old, keep_new = order[order < len(old)], order[order >= len(old)] - len(old)
         self.cache.retain(self.state, self._fresh, keep_old, keep_new)
         self.pool.remove(index[order])
