@@ -167,14 +167,20 @@ class Backend:
         base, extra = divmod(n_rows, n_blocks)
         return [base + (i < extra) for i in range(n_blocks)]
 
-    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Apply the function to each item, in threads when there are several."""
-        if len(items) == 1 or self.threads == 1:
+    def map(
+        self, function: Callable[[Any], Any], items: Sequence[Any], *, light: bool = False
+    ) -> list[Any]:
+        """Apply the function to each item, in threads when there are several.
+
+        `light` work, a chain of short elementwise operations, is done one item after the other:
+        threads would spend more time on handing the interpreter's lock to each other.
+        """
+        if light or len(items) == 1 or self.threads == 1:
             return [function(item) for item in items]
         pool = _pool(os.getpid(), self.threads)
-        tasks = [pool.submit(function, item) for item in items]
+        tasks = [pool.submit(function, item) for item in items[1:]]
         try:
-            return [task.result() for task in tasks]
+            return [function(items[0]), *(task.result() for task in tasks)]
         except BaseException:  # Ctrl-C too: nobody may write to the rows after this has returned
             wait(tasks)
             raise
@@ -196,8 +202,8 @@ def _blas() -> ThreadpoolController:
 
 @cache
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Return the process's threads; a forked process must not reuse its parent's."""
-    return ThreadPoolExecutor(threads, thread_name_prefix=f"greedygp-{process}")
+    """Return the process's helpers of the calling thread; a forked process makes its own."""
+    return ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix=f"greedygp-{process}")
 
 
 def thread_count() -> int:

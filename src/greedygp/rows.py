@@ -52,20 +52,20 @@ class Rows:
             for i, (a, b) in enumerate(zip(starts, stops, strict=True))
         ]
 
-    def map(self, function: Callable[[RowBlock], Any]) -> list[Any]:
+    def map(self, function: Callable[[RowBlock], Any], *, light: bool = False) -> list[Any]:
         """Apply the function to every block and return what it gives, in the blocks' order."""
-        return self.backend.map(function, self.blocks)
+        return self.backend.map(function, self.blocks, light=light)
 
-    def sum(self, function: Callable[[RowBlock], Any]) -> Any:
+    def sum(self, function: Callable[[RowBlock], Any], *, light: bool = False) -> Any:
         """Apply the function to every block and add up what it gives (arrays, or tuples of them)."""
-        parts = self.map(function)
+        parts = self.map(function, light=light)
         if isinstance(parts[0], tuple):
             return tuple(sum(values[1:], start=values[0]) for values in zip(*parts, strict=True))
         return sum(parts[1:], start=parts[0])
 
     def concatenate(self, function: Callable[[RowBlock], Array]) -> Array:
         """Apply the function to every block and join its results along their last axis."""
-        parts = self.map(function)
+        parts = self.map(function, light=True)
         return parts[0] if len(parts) == 1 else self.backend.xp.concat(parts, axis=-1)
 
     def gather(self, name: str, index: np.ndarray, length: int | None = None) -> np.ndarray:

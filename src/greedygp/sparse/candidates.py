@@ -85,20 +85,27 @@ class Candidates:
         return bool(np.any(error[alive] > 1e-5 * self.d2[alive]))
 
     def column(self, state: SparseState, i: int) -> Column:
-        """Return candidate i ready to be appended (its rows are copied)."""
-        nu = state.G.solve(kernel_with_basis(state, self.inputs[i : i + 1, :])[0])
-        e2 = self.prior[i] - nu @ nu if not self.stable else self.e2[i]
-        nu = self.nu[i] if self.stable else nu
-        base = [1.0 * part[i, :] for part in self.base]
-        if self.residual is None:
-            along = state.product(self.z[i])
-            residual = [b - a for b, a in zip(base, along, strict=True)]
-        else:
-            residual = [1.0 * part[i, :] for part in self.residual]
-        e = float(np.sqrt(max(e2, self.e2[i] * 1e-3)))
-        return Column(
-            int(self.index[i]), self.inputs[i, :], nu, e, self.z[i], base, residual, self.stable
-        )
+        """Return candidate i ready to be appended (its rows are views)."""
+        base = [part[i, :] for part in self.base]
+        residual = None if self.residual is None else [part[i, :] for part in self.residual]
+        if self.stable:
+            nu, e2 = self.nu[i], self.e2[i]
+        else:  # the kernel's values at the basis stand in the row itself
+            nu = state.G.solve(_at_rows(state, base, np.array(state.indices, dtype=np.intp)))
+            e2 = max(self.prior[i] - nu @ nu, 1e-3 * self.e2[i])
+        e = float(np.sqrt(e2))
+        index = int(self.index[i])
+        return Column(index, self.inputs[i, :], nu, e, self.z[i], base, residual, self.stable)
+
+
+def _at_rows(state: SparseState, rows: list[Array], index: np.ndarray) -> np.ndarray:
+    """Return some entries of a whitened row vector, with the whitening undone."""
+    values = np.empty(len(index))
+    for block in state.rows.blocks:
+        places, local = block.owns(index)
+        taken = state.backend.xp.take(rows[block.number], state.backend.integers(local))
+        values[places] = to_numpy(taken)
+    return values / state.rows.gather("scale", index)
 
 
 def kernel_with_basis(state: SparseState, inputs: Array) -> np.ndarray:
@@ -259,12 +266,7 @@ def advance(kept: Candidates, state: SparseState, appended: AppendedRow) -> None
         kept.base2 = state.sum(lambda block: _shift_base(backend, block, kept, nu_l, appended))
         own = nu_l * appended.d_B
     else:
-        zeta_at_j = np.empty(len(kept))
-        for block in state.rows.blocks:
-            places, local = block.owns(kept.index)
-            zeta = backend.xp.take(appended.zeta[block.number], backend.integers(local))
-            zeta_at_j[places] = to_numpy(zeta)
-        own = zeta_at_j / state.rows.gather("scale", kept.index)
+        own = _at_rows(state, appended.zeta, kept.index)
 
     def dot(block: RowBlock) -> np.ndarray:
         product = backend.matmul(kept.base[block.number], appended.zeta[block.number])

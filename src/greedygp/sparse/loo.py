@@ -63,13 +63,13 @@ def loo_measure(state: SparseState, name: str) -> float:
             each = square + t if name == "gpe" else square
         return backend.sums(each if block.weight is None else block.weight * each)
 
-    return float(state.sum(part)) / state.total_weight
+    return float(state.rows.sum(part, light=True)) / state.total_weight
 
 
 def candidate_sums(state: SparseState, candidates: Candidates, name: str) -> np.ndarray:
     """Return the sums over the rows that the measure would have with each candidate."""
     score = _TileScore(state, candidates, name)
-    total = state.sum(score.block)
+    total = state.rows.sum(score.block, light=True)
     if name == "nlgpp":
         total = total + state.weighted_log_noise
     if name == "gpe" and state.uses_prior_variance:
@@ -89,7 +89,7 @@ def _prior_left_with(state: SparseState, candidates: Candidates) -> np.ndarray:
     else:
         p = candidates.z - candidates.nu @ state.L_B.lower
         new_row = (np.sum(p * p, axis=1) + candidates.d2) / candidates.e2 - 1.0
-    return float(state.sum(part)) - state.noise_variance * new_row
+    return float(state.rows.sum(part, light=True)) - state.noise_variance * new_row
 
 
 class _TileScore:

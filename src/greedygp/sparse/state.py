@@ -34,6 +34,7 @@ REMEDY_PRIOR = (
     "Basis vectors are (nearly) equal to one another: lower max_basis, or use a kernel with "
     "shorter length scales."
 )
+DRIFT_TOLERANCE = 1e-9
 REMEDY_POSTERIOR = "Raise noise_variance, or check that the kernel's values are finite."
 
 
@@ -47,7 +48,7 @@ class Column:
     e: float  # sqrt(k_j - nu'nu)
     z: np.ndarray  # (m,)   coefficients of `base` on the rows of Z
     base: list[Array]  # (T,)  Kt_j (direct form) or Kt_j - nu'V (stable form)
-    residual: list[Array]  # (T,)  base - z'Z, not normalised
+    residual: list[Array] | None  # (T,)  base - z'Z, not normalised; None: not at hand
     stable: bool
 
 
@@ -176,7 +177,7 @@ class SparseState:
             parts = (weight, block.yt * block.yt, weight * xp.log(block.lam))
             return np.array([float(backend.sums(part)) for part in parts])
 
-        total, squares, logs = self.sum(sums)
+        total, squares, logs = self.rows.sum(sums, light=True)
         return float(total), float(squares), float(logs)
 
     def product(self, rows_of_coefficients: np.ndarray) -> list[Array]:
@@ -189,16 +190,18 @@ class SparseState:
 
     def append(self, column: Column) -> AppendedRow:
         """Append a basis vector, in place, and return its rows of Z and V."""
-        z, mid, d = self._orthogonalise(column)
-        m, e = self.size, column.e
-        l_row = z / e if column.stable else (z - self.L_B.lower.T @ column.nu) / e
-        zeta = [part / d for part in column.residual]
-        v = self._new_v(column, l_row, zeta, d / e)
-        w_new = self.sum(lambda b: to_numpy(self.backend.matmul(b.row_yt, zeta[b.number])))
-        w_new = np.asarray(w_new, dtype=np.float64)
+        sweep = self._orthogonalise(column)
+        m, e, d_B = self.size, column.e, sweep.d / column.e
+        w_new = sweep.targets / sweep.d
+        zeta: list[Array] = []
+        v: list[Array] = []
 
         def grow(block: RowBlock) -> None:
-            zeta_b, v_b = zeta[block.number], v[block.number]
+            zeta_b = sweep.residual[block.number] / sweep.d
+            if column.stable:
+                v_b = column.base[block.number] / e
+            else:
+                v_b = sweep.along[block.number] + d_B * zeta_b
             block.Z[m, :] = zeta_b
             if block.V is not None:
                 block.V[m, :] = v_b
@@ -206,60 +209,83 @@ class SparseState:
             block.explained += v_b * v_b
             for k in range(self.n_targets):
                 block.fit[k, :] += float(w_new[k]) * zeta_b
+            zeta.append(zeta_b)
+            v.append(v_b)
 
-        self.map(grow)
+        self.rows.map(grow, light=True)
         self.G.append(column.nu, e)
-        self.L_B.append(l_row, d / e)
+        self.L_B.append(sweep.l_row, d_B)
         self.w = np.vstack([self.w, w_new[None, :]])
         self.indices.append(int(column.index))
         self.basis = self.backend.xp.concat([self.basis, column.inputs[None, :]], axis=0)
-        appended = AppendedRow(column, zeta, v, l_row, d / e, w_new)
+        appended = AppendedRow(column, zeta, v, sweep.l_row, d_B, w_new)
         if self.approximation == "fitc":
             self.rebuild()
         return appended
 
-    def _orthogonalise(self, column: Column) -> tuple[np.ndarray, np.ndarray, float]:
-        """Make the column's residual orthogonal to the rows of Z to rounding, in place.
+    def _orthogonalise(self, column: Column) -> _Sweep:
+        """Return the column's residual, orthogonal to the rows of Z to rounding.
 
         In the space where `[Z'; L_B^-T]` is orthonormal the column is `(base; nu or 0; e)`. What
-        one Gram-Schmidt sweep left along Z is the drift; a second sweep removes it ("twice is
-        enough"). The norm then comes from the residual itself, not from a difference.
+        one Gram-Schmidt sweep left along Z is the drift; where it matters, a second sweep removes
+        it ("twice is enough"). The norm comes from the residual itself, not from a difference.
         """
-        z = column.z
+        z, e = column.z, column.e
         mid = (0.0 if column.stable else column.nu) - self.L_B.solve_transposed(z)
-        tolerance = 1e-10 if self.backend.epsilon < 1e-12 else 1e-6
-        for sweep in range(2):
-            left, squares = self._overlap(column.residual)
-            left = left + self.L_B.solve(mid)
-            d = float(np.sqrt(squares + mid @ mid + column.e**2))
-            drift = float(np.max(np.abs(left), initial=0.0)) / d
-            if sweep == 0:
-                self.drift = max(self.drift, drift)
-            if drift <= tolerance:
-                break
+        l_row = z / e if column.stable else (z - self.L_B.lower.T @ column.nu) / e
+        sweep = self._sweep(column, z, l_row)
+        left = sweep.overlap + self.L_B.solve(mid)
+        sweep.d = float(np.sqrt(sweep.squares + mid @ mid + e**2))
+        drift = float(np.max(np.abs(left), initial=0.0)) / sweep.d
+        self.drift = max(self.drift, drift)
+        if drift > (DRIFT_TOLERANCE if self.backend.epsilon < 1e-12 else 1e-6):
             self.repairs += 1
-            z = z + left
             mid = mid - self.L_B.solve_transposed(left)
-            for part, along in zip(column.residual, self.product(left), strict=True):
-                part -= along
-        return z, mid, d
+            self._remove(sweep, left, e)
+            sweep.d = float(np.sqrt(sweep.squares + mid @ mid + e**2))
+        return sweep
 
-    def _overlap(self, parts: list[Array]) -> tuple[np.ndarray, float]:
-        """Return the products of the rows of Z with a row vector, and its squared norm."""
+    def _sweep(self, column: Column, z: np.ndarray, l_row: np.ndarray) -> _Sweep:
+        """Take the column's part along Z away, form the new row of V, see what is left along Z."""
         backend, m = self.backend, self.size
+        wanted = [] if column.residual is not None else [z]
+        wanted += [] if column.stable else [l_row]
+        coefficients = backend.asarray(np.stack(wanted)) if wanted else None
+        residual: list = [None] * len(self.rows.blocks)
+        along: list = [None] * len(self.rows.blocks)
 
-        def overlap(block: RowBlock) -> tuple[np.ndarray, float]:
-            part = parts[block.number]
-            along = to_numpy(backend.matmul(block.Z[:m, :], part)).astype(np.float64)
-            return along, float(backend.sums(part * part))
+        def part(block: RowBlock) -> tuple[np.ndarray, float, np.ndarray]:
+            Z, i = block.Z[:m, :], block.number
+            rows = None if coefficients is None else backend.matmul(coefficients, Z)
+            if column.residual is None:
+                residual[i] = column.base[i] - rows[0, :]
+            else:
+                residual[i] = column.residual[i]
+            if not column.stable:
+                along[i] = rows[-1, :]
+            overlap = to_numpy(backend.matmul(Z, residual[i])).astype(np.float64)
+            return overlap, *self._squares_and_targets(block, residual[i])
 
-        return self.sum(overlap)
+        overlap, squares, targets = self.sum(part)
+        return _Sweep(residual, along, overlap, squares, targets, l_row)
 
-    def _new_v(self, column: Column, l_row: np.ndarray, zeta: list, d_B: float) -> list[Array]:
-        if column.stable:
-            return [part / column.e for part in column.base]
-        along = self.product(l_row)
-        return [a + d_B * b for a, b in zip(along, zeta, strict=True)]
+    def _squares_and_targets(self, block: RowBlock, row: Array) -> tuple[float, np.ndarray]:
+        targets = to_numpy(self.backend.matmul(block.row_yt, row)).astype(np.float64)
+        return float(self.backend.sums(row * row)), targets
+
+    def _remove(self, sweep: _Sweep, left: np.ndarray, e: float) -> None:
+        """Take another part along Z away, in place; the row of L_B and of V follow."""
+        parts = self.product(left)
+
+        def part(block: RowBlock) -> tuple[float, np.ndarray]:
+            i = block.number
+            sweep.residual[i] = sweep.residual[i] - parts[i]
+            if sweep.along[i] is not None:
+                sweep.along[i] = sweep.along[i] + parts[i] / e
+            return self._squares_and_targets(block, sweep.residual[i])
+
+        sweep.squares, sweep.targets = self.rows.sum(part, light=True)
+        sweep.l_row = sweep.l_row + left / e
 
     # --- exact ---------------------------------------------------------------------------------
 
@@ -352,3 +378,16 @@ class AppendedRow:
     l_row: np.ndarray  # its row of L_B, without the diagonal
     d_B: float  # the diagonal
     w: np.ndarray  # (p,)
+
+
+@dataclass
+class _Sweep:
+    """A Gram-Schmidt sweep over the rows (lists have one entry a block)."""
+
+    residual: list[Array]  # base - z'Z
+    along: list[Array]  # l_row'Z, for the new row of V (direct form)
+    overlap: np.ndarray  # Z residual
+    squares: float  # |residual|^2
+    targets: np.ndarray  # yt residual
+    l_row: np.ndarray
+    d: float = 0.0
