@@ -110,11 +110,12 @@ def append_seconds(X: np.ndarray, y: np.ndarray, indices: np.ndarray) -> float:
             capacity=len(indices),
             backend=backend,
             keep_v=False,
+            track_explained=True,
         )
         start = time.perf_counter()
         for j in indices:
             one = evaluate_one(state, int(j), X[j], from_rows=True)
-            state.append(one.column(state, 0))
+            state.append(one.column(0))
         return time.perf_counter() - start
 
 

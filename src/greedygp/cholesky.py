@@ -12,7 +12,7 @@ import scipy.linalg
 
 from greedygp.exceptions import NotPositiveDefiniteError
 
-__all__ = ["GrowingFactor", "factorise"]
+__all__ = ["GrowingFactor", "GrowingTriangle", "factorise"]
 
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
 
@@ -40,40 +40,65 @@ def factorise(matrix: np.ndarray, name: str, remedy: str) -> tuple[np.ndarray, f
     raise NotPositiveDefiniteError(name, len(matrix), JITTERS[-1] * scale, remedy)
 
 
-class GrowingFactor:
-    """A lower triangular factor to which rows are appended in place."""
+class GrowingMatrix:
+    """A square matrix in a larger array, grown by a row and a column in place."""
 
     def __init__(self, capacity: int):
-        self._rows = np.zeros((min(capacity, 64), min(capacity, 64)))
+        self._entries = np.zeros((min(capacity, 64), min(capacity, 64)))
         self.size = 0
+
+    @property
+    def square(self) -> np.ndarray:
+        """The matrix, (m, m), a view."""
+        return self._entries[: self.size, : self.size]
+
+    def _grow(self) -> int:
+        """Make room for one more row and column and return its place."""
+        m = self.size
+        if m == len(self._entries):
+            grown = np.zeros((2 * m, 2 * m))
+            grown[:m, :m] = self._entries
+            self._entries = grown
+        self._entries[m, : m + 1] = self._entries[: m + 1, m] = 0.0
+        self.size = m + 1
+        return m
+
+    def replace(self, matrix: np.ndarray) -> None:
+        """Replace the matrix by another one, in place."""
+        m = len(matrix)
+        if m > len(self._entries):
+            self._entries = np.zeros((m, m))
+        self._entries[:m, :m] = matrix
+        self.size = m
+
+    def truncate(self, size: int) -> None:
+        """Forget all rows and columns from `size` on, in place."""
+        self.size = size
+
+
+class GrowingTriangle(GrowingMatrix):
+    """An upper triangular matrix to which columns are appended in place."""
+
+    def append(self, column: np.ndarray, diagonal: float) -> None:
+        """Append the column `(column; diagonal)`, in place."""
+        m = self._grow()
+        self._entries[:m, m] = column
+        self._entries[m, m] = diagonal
+
+
+class GrowingFactor(GrowingMatrix):
+    """A lower triangular factor to which rows are appended in place."""
 
     @property
     def lower(self) -> np.ndarray:
         """The factor, (m, m), a view."""
-        return self._rows[: self.size, : self.size]
+        return self.square
 
     def append(self, row: np.ndarray, diagonal: float) -> None:
         """Append the row `(row', diagonal)`, in place."""
-        m = self.size
-        if m == len(self._rows):
-            grown = np.zeros((2 * m, 2 * m))
-            grown[:m, :m] = self._rows
-            self._rows = grown
-        self._rows[m, :m] = row
-        self._rows[m, m] = diagonal
-        self.size = m + 1
-
-    def replace(self, lower: np.ndarray) -> None:
-        """Replace the factor by another one, in place."""
-        m = len(lower)
-        if m > len(self._rows):
-            self._rows = np.zeros((m, m))
-        self._rows[:m, :m] = lower
-        self.size = m
-
-    def truncate(self, size: int) -> None:
-        """Forget all rows from `size` on, in place."""
-        self.size = size
+        m = self._grow()
+        self._entries[m, :m] = row
+        self._entries[m, m] = diagonal
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """Return `F^-1 right`."""

@@ -9,7 +9,7 @@ For a block J of candidates (in matrix products, all at once):
   `d_j^2 = e_j^2 + |base_j|^2 - |z_j|^2`, `residual_j = base_j - z_j'Z`: three products, far less
   cancellation, and `base_j / e_j` is the new row of V, which NLGPP wants.
 
-In both, `e_j^2 = k_j - q_j`, the new row of Z is `residual_j / d_j`, the new coefficient is
+In both, `nu_j = G^-1 K_uj`, `e_j^2 = k_j - |nu_j|^2`, the new row of Z is `residual_j / d_j`, the new coefficient is
 `w_j = gain_j / d_j`. A candidate with small `e_j^2` or `d_j^2` is numerically in the span of the
 basis (`dependent`): it is never divided by.
 
@@ -45,7 +45,6 @@ class Candidates:
     gain : (c, p) array
         `d_j w_j`.
     z, nu : (c, m) arrays
-        `nu` is None in the direct form, unless a criterion asked for it.
     base, residual : lists of (c, T) row arrays, one a block
         `residual` is None until it is asked for.
     stable : bool
@@ -84,28 +83,33 @@ class Candidates:
         error = backend.epsilon * (self.prior + self.base2)
         return bool(np.any(error[alive] > 1e-5 * self.d2[alive]))
 
-    def column(self, state: SparseState, i: int) -> Column:
+    def column(self, i: int) -> Column:
         """Return candidate i ready to be appended (its rows are views)."""
         base = [part[i, :] for part in self.base]
         residual = None if self.residual is None else [part[i, :] for part in self.residual]
-        if self.stable:
-            nu, e2 = self.nu[i], self.e2[i]
-        else:  # the kernel's values at the basis stand in the row itself
-            nu = state.G.solve(_at_rows(state, base, np.array(state.indices, dtype=np.intp)))
-            e2 = max(self.prior[i] - nu @ nu, 1e-3 * self.e2[i])
-        e = float(np.sqrt(e2))
-        index = int(self.index[i])
-        return Column(index, self.inputs[i, :], nu, e, self.z[i], base, residual, self.stable)
+        return Column(
+            int(self.index[i]),
+            self.inputs[i, :],
+            self.nu[i],
+            float(np.sqrt(self.e2[i])),
+            self.z[i],
+            base,
+            residual,
+            self.stable,
+        )
 
 
 def _at_rows(state: SparseState, rows: list[Array], index: np.ndarray) -> np.ndarray:
-    """Return some entries of a whitened row vector, with the whitening undone."""
-    values = np.empty(len(index))
+    """Return some columns of whitened rows, with the whitening undone, one a line."""
+    values = np.empty((len(index), *rows[0].shape[:-1]))
     for block in state.rows.blocks:
         places, local = block.owns(index)
-        taken = state.backend.xp.take(rows[block.number], state.backend.integers(local))
-        values[places] = to_numpy(taken)
-    return values / state.rows.gather("scale", index)
+        if len(places):
+            local = state.backend.integers(local)
+            taken = state.backend.xp.take(rows[block.number], local, axis=-1)
+            values[places] = np.moveaxis(to_numpy(taken), -1, 0)
+    scale = state.rows.gather("scale", index)
+    return values / scale.reshape(-1, *([1] * (values.ndim - 1)))
 
 
 def kernel_with_basis(state: SparseState, inputs: Array) -> np.ndarray:
@@ -129,7 +133,6 @@ def evaluate(
     *,
     from_rows: bool,
     with_residual: bool,
-    with_nu: bool,
     buffers: tuple[list[Array], list[Array]],
 ) -> Candidates:
     """Compute the state of fresh candidates.
@@ -143,29 +146,29 @@ def evaluate(
         Whether the candidates are training rows (and `index` their places).
     with_residual : bool
         Whether a criterion wants the residual rows.
-    with_nu : bool
-        Whether a criterion wants `nu`.
     buffers : two lists of row arrays
-        Where base and residual rows are written.
+        Where base rows (and one row more) and residual rows are written.
     """
+    if state.drifted:
+        state.rebuild()
     stable = state.keep_v or not from_rows
     if stable and not state.keep_v:
         state.store_v()
     base = [buffer[: len(index), :] for buffer in buffers[0]]
-    residual = [buffer[: len(index), :] for buffer in buffers[1]] if with_residual else None
     wide = state.backend.xp.astype(inputs, state.backend.float64, copy=False)
     prior = to_numpy(state.kernel.diag(wide)).astype(np.float64)
     make = _stable if stable else _direct
-    found = make(state, index, inputs, prior, base, from_rows=from_rows, with_nu=with_nu)
-    if residual is not None:
+    found = make(state, index, inputs, prior, buffers[0], base, from_rows)
+    if with_residual:
+        residual = [buffer[: len(index), :] for buffer in buffers[1]]
         coefficients = state.backend.asarray(found.z)
         state.map(lambda block: _subtract_product(state, block, found, residual, coefficients))
         found.residual = residual
     return found
 
 
-def _direct(state, index, inputs, prior, base, *, from_rows, with_nu) -> Candidates:
-    backend, m = state.backend, state.size
+def _direct(state, index, inputs, prior, buffers, base, from_rows) -> Candidates:
+    backend = state.backend
 
     def phase(block: RowBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         Kt = block.cross(inputs, out=base[block.number])
@@ -178,20 +181,22 @@ def _direct(state, index, inputs, prior, base, *, from_rows, with_nu) -> Candida
         kept = [float(Kt[c, r]) for c, r in own]
         for c, r in own:
             Kt[c, r] += 1.0 / float(block.scale[r])
-        z = to_numpy(backend.matmul(Kt, block.Z[:m, :].T)).astype(np.float64)
+        z = _products_with_z(state, block, buffers[block.number], len(index))
         for (c, r), value in zip(own, kept, strict=True):
             Kt[c, r] = value
         return z, squares, targets
 
     z, base2, targets = state.sum(phase)
-    e2 = prior - explained_at(state, index)
+    z = _checked(state, z, len(index))
+    K_uJ = _at_rows(state, base, np.array(state.indices, dtype=np.intp))
+    nu = state.G.solve(K_uJ).T
+    e2 = prior - np.sum(nu * nu, axis=1)
     d2 = prior + base2 - np.sum(z * z, axis=1)
-    nu = state.G.solve(kernel_with_basis(state, inputs).T).T if with_nu else None
     gain = targets - z @ state.w
     return Candidates(index, inputs, prior, e2, d2, base2, gain, z, nu, base, None, False)
 
 
-def _stable(state, index, inputs, prior, base, *, from_rows, with_nu) -> Candidates:
+def _stable(state, index, inputs, prior, buffers, base, from_rows) -> Candidates:
     backend, m = state.backend, state.size
     if from_rows and backend.epsilon < 1e-12:
         nu = state.rows.gather("V", index, m) / state.rows.gather("scale", index)[:, None]
@@ -204,14 +209,35 @@ def _stable(state, index, inputs, prior, base, *, from_rows, with_nu) -> Candida
         rows = block.cross(inputs, out=base[block.number])
         rows *= block.row_scale[None, :]
         rows -= backend.matmul(coefficients, block.V[:m, :])
-        z = to_numpy(backend.matmul(rows, block.Z[:m, :].T)).astype(np.float64)
+        z = _products_with_z(state, block, buffers[block.number], len(index))
         targets = to_numpy(backend.matmul(rows, block.row_yt.T)).astype(np.float64)
         return z, backend.row_dots(rows, rows), targets
 
     z, base2, targets = state.sum(phase)
+    z = _checked(state, z, len(index))
     d2 = e2 + base2 - np.sum(z * z, axis=1)
     gain = targets - z @ state.w
     return Candidates(index, inputs, prior, e2, d2, base2, gain, z, nu, base, None, True)
+
+
+def _products_with_z(state: SparseState, block: RowBlock, buffer: Array, count: int) -> np.ndarray:
+    """Return `base_J Z'`; the last row of Z, if it is still to be checked, goes along as one more."""
+    backend, m = state.backend, state.size
+    Z, checked = block.Z[:m, :], state.last_row_checked
+    if count == 1:  # two matrix-vector products: a product with two rows would be slower
+        rows = [buffer[0, :]] if checked else [buffer[0, :], Z[m - 1, :]]
+        return np.stack([to_numpy(backend.matmul(Z, row)).astype(np.float64) for row in rows])
+    if not checked:
+        buffer[count, :] = Z[m - 1, :]
+    rows = buffer[: count if checked else count + 1, :]
+    return to_numpy(backend.matmul(rows, Z.T)).astype(np.float64)
+
+
+def _checked(state: SparseState, z: np.ndarray, count: int) -> np.ndarray:
+    """Return the candidates' coefficients, freed of what the rows of Z lack in orthogonality."""
+    if not state.last_row_checked:
+        state.check_last_row(z[count])
+    return state.corrected(z[:count])
 
 
 def _subtract_product(state, block, found, residual, coefficients) -> None:
@@ -221,22 +247,15 @@ def _subtract_product(state, block, found, residual, coefficients) -> None:
     state.backend.subtract(found.base[block.number], rows, out=rows)
 
 
-def explained_at(state: SparseState, index: np.ndarray) -> np.ndarray:
-    """Return `q_j` of some training rows."""
-    explained, scale = (state.rows.gather(name, index) for name in ("explained", "scale"))
-    return explained / scale**2
-
-
 def evaluate_one(state: SparseState, index: int, inputs: Array, *, from_rows: bool) -> Candidates:
-    """Compute one candidate with all its rows, for criteria that choose without them."""
-    buffers = (make_buffers(state, 1), make_buffers(state, 1))
+    """Compute one candidate, for criteria that choose without its rows."""
+    buffers = (make_buffers(state, 2), [])
     return evaluate(
         state,
         np.array([index]),
         inputs[None, :],
         from_rows=from_rows,
-        with_residual=True,
-        with_nu=False,
+        with_residual=False,
         buffers=buffers,
     )
 
@@ -249,19 +268,12 @@ def advance(kept: Candidates, state: SparseState, appended: AppendedRow) -> None
     `zeta'Kt_j + zeta_j / scale_j` (direct).
     """
     backend, column = state.backend, appended.column
-    if kept.nu is not None:
-        K_jl = to_numpy(
-            state.kernel(
-                backend.xp.astype(kept.inputs, backend.float64, copy=False),
-                backend.xp.astype(column.inputs[None, :], backend.float64, copy=False),
-            )
-        )[:, 0]
-        nu_l = (K_jl - kept.nu @ column.nu) / column.e
-        kept.nu = np.hstack([kept.nu, nu_l[:, None]])
-        kept.e2 = kept.e2 - nu_l**2
-    else:
-        nu_l = np.zeros(len(kept))
-        kept.e2 = kept.prior - explained_at(state, kept.index)
+    one = backend.xp.astype(column.inputs[None, :], backend.float64, copy=False)
+    wide = backend.xp.astype(kept.inputs, backend.float64, copy=False)
+    K_jl = to_numpy(state.kernel(wide, one))[:, 0]
+    nu_l = (K_jl - kept.nu @ column.nu) / column.e
+    kept.nu = np.hstack([kept.nu, nu_l[:, None]])
+    kept.e2 = kept.e2 - nu_l**2
     if kept.stable:
         kept.base2 = state.sum(lambda block: _shift_base(backend, block, kept, nu_l, appended))
         own = nu_l * appended.d_B

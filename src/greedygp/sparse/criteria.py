@@ -6,7 +6,7 @@ measure would be (lower is better). The class attributes say what a criterion ne
 
 * `needs_residual`: the candidates' new rows of Z (LOO measures);
 * `needs_v`: their new rows of V (NLGPP with DTC);
-* `needs_nu`: their `nu` (GPE's O(m^2) trace recursion);
+* `needs_explained`: the rows' `q_i` at every step (information gain);
 * `chooses_size`: the measure has a minimum that tells when to stop;
 * `exact_fitc`: under FITC the measure is FITC's own, so candidates that pass the screening are
   scored exactly (every one of them changes Lambda in every row).
@@ -33,7 +33,7 @@ class Criterion:
     name: str
     needs_residual = False
     needs_v = False
-    needs_nu = False
+    needs_explained = False
     chooses_size = False
     exact_fitc = False
 
@@ -98,7 +98,6 @@ class GeisserPredictiveError(LeaveOneOutError):
     """`gpe` (4): `mean(r_i^2 + t_i)`."""
 
     name = "gpe"
-    needs_nu = True
 
 
 class MatchingPursuit(NegativeLogPosterior):
@@ -117,6 +116,7 @@ class InformationGain(Criterion):
     """
 
     name = "info_gain"
+    needs_explained = True
 
     def gains(self, state: SparseState, block: RowBlock) -> np.ndarray:
         """Return the negative gain of each of the block's rows (lower is better)."""

@@ -269,6 +269,7 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
             capacity=limit,
             backend=data.backend,
             keep_v=criterion.needs_v and approximation == "dtc",
+            track_explained=criterion.needs_explained,
         )
         selector = make_selector(
             state,

@@ -24,11 +24,15 @@ from greedygp.sparse.state import SparseState
 __all__ = ["candidate_sums", "loo_measure", "loo_rows"]
 
 SMALLEST = 1e-12  # of 1 - c eta, which is positive but for rounding
-TILE = 40_000  # entries of a tile of scores
+TILE = 100_000  # entries of a tile of scores
 
 
 def loo_rows(state: SparseState, block: RowBlock) -> tuple[Array, Array]:
     """Return the leave-one-out residuals (p, T) and variances (T,) of a block's rows."""
+    return _residuals_and_variances(state, block, state.uses_prior_variance)
+
+
+def _residuals_and_variances(state: SparseState, block: RowBlock, with_prior: bool):
     xp = state.backend.xp
     if block.weight is None:
         left = xp.clip(1.0 - block.leverage, min=SMALLEST)
@@ -38,7 +42,7 @@ def loo_rows(state: SparseState, block: RowBlock) -> tuple[Array, Array]:
         copies = xp.clip(block.weight, max=1.0)
         left = xp.clip(1.0 - copies * eta, min=SMALLEST)
         t = block.lam * (1.0 + (1.0 - copies) * eta) / left
-    if state.uses_prior_variance:
+    if with_prior:
         t = t + _prior_left(state, block)
     residual = (block.yt - block.fit) / (block.scale * left)[None, :]
     return residual, t
@@ -53,9 +57,10 @@ def _prior_left(state: SparseState, block: RowBlock) -> Array:
 def loo_measure(state: SparseState, name: str) -> float:
     """Return LOO-CVE (2), NLGPP (3) or GPE (4) of the present basis."""
     backend, xp = state.backend, state.backend.xp
+    with_prior = name == "nlgpp" and state.uses_prior_variance
 
     def part(block: RowBlock) -> np.ndarray:
-        r, t = loo_rows(state, block)
+        r, t = _residuals_and_variances(state, block, with_prior)
         square = xp.mean(r * r, axis=0)
         if name == "nlgpp":
             each = square / t + xp.log(t)
@@ -63,7 +68,16 @@ def loo_measure(state: SparseState, name: str) -> float:
             each = square + t if name == "gpe" else square
         return backend.sums(each if block.weight is None else block.weight * each)
 
-    return float(state.rows.sum(part, light=True)) / state.total_weight
+    total = float(state.rows.sum(part, light=True))
+    if name == "gpe" and state.uses_prior_variance:
+        total += _sum_of_prior_left(state)
+    return total / state.total_weight
+
+
+def _sum_of_prior_left(state: SparseState) -> float:
+    """Return `sum w_i (k_i - q_i)` by `sum q = s2 tr(V V') = s2 (|L_B|^2 - m)` (DTC)."""
+    trace = float(np.sum(state.L_B.lower**2)) - state.size
+    return state.weighted_prior - state.noise_variance * trace
 
 
 def candidate_sums(state: SparseState, candidates: Candidates, name: str) -> np.ndarray:
@@ -73,23 +87,18 @@ def candidate_sums(state: SparseState, candidates: Candidates, name: str) -> np.
     if name == "nlgpp":
         total = total + state.weighted_log_noise
     if name == "gpe" and state.uses_prior_variance:
-        total = total + _prior_left_with(state, candidates)
+        total = total + _sum_of_prior_left(state) - state.noise_variance * _new_trace(
+            state, candidates
+        )
     return total
 
 
-def _prior_left_with(state: SparseState, candidates: Candidates) -> np.ndarray:
-    """Return `sum w_i (k_i - q_i)` with each candidate, by the trace of `E = L_B` (O(m^2))."""
-
-    def part(block: RowBlock) -> np.ndarray:
-        left = _prior_left(state, block)
-        return state.backend.sums(left if block.weight is None else block.weight * left)
-
+def _new_trace(state: SparseState, candidates: Candidates) -> np.ndarray:
+    """Return what each candidate adds to `tr(V V')`, in O(m^2) (the paper's `E` is `L_B`)."""
     if candidates.stable:
-        new_row = candidates.base2 / candidates.e2
-    else:
-        p = candidates.z - candidates.nu @ state.L_B.lower
-        new_row = (np.sum(p * p, axis=1) + candidates.d2) / candidates.e2 - 1.0
-    return float(state.rows.sum(part, light=True)) - state.noise_variance * new_row
+        return candidates.base2 / candidates.e2
+    p = candidates.z - candidates.nu @ state.L_B.lower
+    return (np.sum(p * p, axis=1) + candidates.d2) / candidates.e2 - 1.0
 
 
 class _TileScore:
@@ -101,10 +110,11 @@ class _TileScore:
         self.name = name
         self.candidates = candidates
         self.with_prior = name == "nlgpp" and state.uses_prior_variance
-        self.inverse_d2 = self.backend.asarray(1.0 / candidates.d2)[:, None]
-        self.inverse_e2 = self.backend.asarray(1.0 / candidates.e2)[:, None]
-        steps = candidates.gain / candidates.d2[:, None]
-        self.steps = [self.backend.asarray(column)[:, None] for column in steps.T]
+        d = np.sqrt(candidates.d2)
+        self.inverse_d = self.backend.asarray(1.0 / d)[:, None]
+        self.inverse_e = self.backend.asarray(1.0 / np.sqrt(candidates.e2))[:, None]
+        w = candidates.gain / d[:, None]
+        self.w = [self.backend.asarray(w[:, k])[:, None] for k in range(state.n_targets)]
         self.smallest = self.backend.asarray(SMALLEST)
         self.zero = self.backend.asarray(0.0)
 
@@ -121,60 +131,71 @@ class _TileScore:
             sums[part] = self._tile(block, rows, part, *views)
         return sums
 
-    def _tile(self, block, rows, part, inverse, work, variance, spare) -> np.ndarray:
+    def _tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
+        """Score a few candidates; the last four arrays are scratch."""
         backend = self.backend
         residual = self.candidates.residual[block.number][part, :]
-        backend.multiply(residual, residual, out=inverse)
-        inverse *= self.inverse_d2[part, :]
+        backend.multiply(residual, self.inverse_d[part, :], out=zeta)
+        backend.multiply(zeta, zeta, out=left)
         if rows.weight is not None:  # 1 + (1 - c) eta
-            backend.multiply(inverse, rows.mix, out=spare)
-            spare += rows.mixed
-            inverse *= rows.copies
-        backend.subtract(rows.left, inverse, out=inverse)
-        backend.maximum(inverse, self.smallest, out=inverse)
-        backend.divide(rows.one, inverse, out=inverse)  # 1 / (1 - c eta)
-        spread = inverse
-        if rows.weight is not None:
-            spare *= inverse
-            spread = spare
-        if self.name == "nlgpp":
-            self._variance(block, rows, part, spread, variance)
-            logs = self._sum_of_logs(variance, rows)
-            return logs + self._residuals(rows, residual, inverse, part, work, spare, variance)
-        sums = self._residuals(rows, residual, inverse, part, work, spare, None)
+            backend.multiply(left, rows.mix, out=variance)
+            variance += rows.mixed
+            left *= rows.copies
+        backend.subtract(rows.left, left, out=left)
+        backend.maximum(left, self.smallest, out=left)  # 1 - c eta
+        if self.name == "loo_cve":
+            return self._squared_errors(rows, zeta, left, part, work)
+        if rows.weight is None:
+            backend.divide(rows.one, left, out=variance)
+        else:
+            variance /= left
         if self.name == "gpe":
-            backend.multiply(spread, rows.noise_of_all, out=work)
-            sums = sums + backend.sums(work, axis=1)
-        return sums
+            errors = self._squared_errors(rows, zeta, left, part, work)
+            variance *= rows.noise_of_all
+            return errors + backend.sums(variance, axis=1)
+        if self.with_prior:
+            self._add_prior(block, rows, part, variance, work)
+        logs = self._sum_of_logs(variance, rows)
+        return logs + self._standardised_errors(rows, zeta, left, part, variance, work)
 
-    def _variance(self, block, rows, part, spread, variance) -> None:
-        """Write `t / lam` into `variance`."""
-        backend = self.backend
-        if not self.with_prior:
-            variance[...] = spread
-            return
+    def _add_prior(self, block, rows, part, variance, work) -> None:
+        """Add `(k - q - v^2) / lam` to the variance, in place."""
         base = self.candidates.base[block.number][part, :]
-        backend.multiply(base, base, out=variance)
-        variance *= self.inverse_e2[part, :]
+        self.backend.multiply(base, self.inverse_e[part, :], out=work)
+        work *= work
         if rows.weight is not None:
-            variance /= rows.weight
-        backend.subtract(rows.prior_left, variance, out=variance)
-        backend.maximum(variance, self.zero, out=variance)
-        variance += spread
+            work /= rows.weight
+        self.backend.subtract(rows.prior_left, work, out=work)
+        self.backend.maximum(work, self.zero, out=work)
+        variance += work
 
-    def _residuals(self, rows, residual, inverse, part, work, spare, variance) -> np.ndarray:
-        """Return the mean over the targets of `sum w r^2`, or of `sum w r^2 / t`."""
-        backend, total = self.backend, 0.0
-        for target, steps in zip(rows.residual, self.steps, strict=True):
-            backend.multiply(residual, steps[part, :], out=work)
-            backend.subtract(target, work, out=work)
-            work *= inverse
-            if variance is None:
-                backend.multiply(work, rows.noise, out=spare)
+    def _errors(self, rows, zeta, left, part, k: int, work) -> None:
+        """Write the left-out residuals of target k into `work`."""
+        self.backend.multiply(zeta, self.w[k][part, :], out=work)
+        self.backend.subtract(rows.residual[k], work, out=work)
+        work /= left
+
+    def _squared_errors(self, rows, zeta, left, part, work) -> np.ndarray:
+        """Return the mean over the targets of `sum w r^2`."""
+        total = np.zeros(part.stop - part.start)
+        for k in range(len(self.w)):
+            self._errors(rows, zeta, left, part, k, work)
+            if rows.common_noise is None:
+                work *= rows.root_noise
+                total += self.backend.row_dots(work, work)
             else:
-                backend.divide(work, variance, out=spare)
-            total = total + backend.row_dots(work, spare)
-        return total / len(self.steps)
+                total += rows.common_noise * self.backend.row_dots(work, work)
+        return total / len(self.w)
+
+    def _standardised_errors(self, rows, zeta, left, part, variance, work) -> np.ndarray:
+        """Return the mean over the targets of `sum w r^2 / t`. Overwrites `zeta` at the last."""
+        total = np.zeros(part.stop - part.start)
+        for k in range(len(self.w)):
+            self._errors(rows, zeta, left, part, k, work)
+            spare = zeta if k + 1 == len(self.w) else None
+            spare = self.backend.divide(work, variance, out=spare)
+            total += self.backend.row_dots(work, spare)
+        return total / len(self.w)
 
     def _sum_of_logs(self, variance: Array, rows: _RowConstants) -> np.ndarray:
         """Return `sum w log(t / lam)`; eight factors share a logarithm where that is safe."""
@@ -202,11 +223,12 @@ class _RowConstants:
         self.one = make(1.0)
         residual = make(block.yt - block.fit)
         self.residual = [residual[k, :] for k in range(state.n_targets)]
-        self.noise = make(block.lam)
-        self.prior_left = make(_prior_left(state, block) / block.lam)
+        self.common_noise = None if state.approximation == "fitc" else state.noise_variance
+        self.root_noise = None if self.common_noise else make(xp.sqrt(block.lam))
+        self.prior_left = make(_prior_left(state, block) / block.lam) if state.keep_v else None
         if weight is None:
             self.left = make(1.0 - block.leverage)
-            self.noise_of_all = self.noise
+            self.noise_of_all = make(block.lam)
             return
         copies = xp.clip(weight, max=1.0) / weight
         mix = 1.0 / weight - copies

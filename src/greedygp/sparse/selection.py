@@ -110,7 +110,7 @@ class SparseSelector:
         if one.dependent(self.state.backend)[0]:
             self._drop(index)
             return None
-        self._column = one.column(self.state, 0)
+        self._column = one.column(0)
         return one.index, np.array([score])
 
 
@@ -268,7 +268,7 @@ class PrefitSelector(SparseSelector):
             return NOTHING
         if self._buffers is None:
             rows = min(CHUNK, len(index))
-            self._buffers = (make_buffers(self.state, rows), self._residual_buffers(rows))
+            self._buffers = (make_buffers(self.state, rows + 1), self._residual_buffers(rows))
         parts = []
         for start in range(0, len(index), CHUNK):
             self._fresh = self._evaluate(index[start : start + CHUNK])
@@ -293,7 +293,6 @@ class PrefitSelector(SparseSelector):
                 inputs,
                 from_rows=self.from_rows,
                 with_residual=self.criterion.needs_residual,
-                with_nu=self.criterion.needs_nu,
                 buffers=self._buffers,
             )
 
@@ -342,8 +341,8 @@ class PrefitSelector(SparseSelector):
                 place = np.flatnonzero(candidates.index == index)
                 healthy = candidates.e2[place] > 1e-6 * candidates.prior[place]
                 if len(place) and healthy[0]:
-                    return candidates.column(self.state, int(place[0]))
-        return self._one(index).column(self.state, 0)
+                    return candidates.column(int(place[0]))
+        return self._one(index).column(0)
 
     def _retain(self, winner: int) -> None:
         """Keep the best of old and fresh candidates; the others may be drawn again."""

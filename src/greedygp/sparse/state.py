@@ -6,13 +6,14 @@ The symbols (n rows, m basis vectors `u`, p target columns; see `docs/notation.m
   weight `w_i` stands for `w_i` copies. Rows are *whitened* by `scale_i = sqrt(w_i / lam_i)`, so
   that weights and FITC need no formulas of their own: `Kt = K_uf scale`, `yt = y scale`.
 * `G G' = K_uu`, `V = G^-1 Kt`, `B = I + V V' = L_B L_B'`, `Z = L_B^-1 V`, `w = Z yt`; the factor
-  of `K_uu + Kt Kt'` is `G L_B`. `[Z'; L_B^-T]` has orthonormal columns: the invariant that the
-  growing keeps, and by which its rounding errors are measured.
+  of `K_uu + Kt Kt'` is `G L_B`. With `Y = L_B^-T`, `[Z'; Y]` has orthonormal columns: the
+  invariant that the growing keeps, and by which its rounding errors are measured.
 * per row: whitened fit `fit = Z'w`, leverage `leverage_i = sum_k Z_ki^2`, and
   `explained_i = sum_k V_ki^2`, the whitened `q_i`.
 
 Appending costs O(nm). `V` is stored only where `keep_v` says so (it is the price of the stable
-form of scoring, of NLGPP and of FITC); otherwise its new row is formed as `L_B[m] Z`.
+form of scoring, of NLGPP and of FITC); otherwise its new row is formed as `L_B[m] Z`, where
+`explained` is wanted.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from greedygp.arrays import Array, Backend, to_numpy
-from greedygp.cholesky import GrowingFactor, factorise
+from greedygp.cholesky import GrowingFactor, GrowingTriangle, factorise
 from greedygp.rows import RowBlock, Rows
 
 __all__ = ["Column", "SparseState"]
@@ -34,7 +35,6 @@ REMEDY_PRIOR = (
     "Basis vectors are (nearly) equal to one another: lower max_basis, or use a kernel with "
     "shorter length scales."
 )
-DRIFT_TOLERANCE = 1e-9
 REMEDY_POSTERIOR = "Raise noise_variance, or check that the kernel's values are finite."
 
 
@@ -68,6 +68,8 @@ class SparseState:
     backend : Backend
     keep_v : bool
         Whether V is stored.
+    track_explained : bool
+        Whether `explained` is kept up to date where V is not stored.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class SparseState:
         capacity: int,
         backend: Backend,
         keep_v: bool,
+        track_explained: bool = False,
     ):
         self.kernel = kernel
         self.noise_variance = float(noise_variance)
@@ -90,18 +93,21 @@ class SparseState:
         self.capacity = capacity
         # float32 rows lose too much in the direct form; FITC rescales V with every basis vector.
         self.keep_v = keep_v or approximation == "fitc" or backend.epsilon > 1e-12
+        self.track_explained = track_explained
         self.rows = Rows(backend, X.shape[0])
         self.n_targets = y.shape[0]
         self.G = GrowingFactor(capacity)
         self.L_B = GrowingFactor(capacity)
+        self.Y = GrowingTriangle(capacity)
+        self._defect = np.zeros((0, 0))
+        self.last_row_checked = True
         self.w = np.zeros((0, self.n_targets))
         self.indices: list[int] = []
         self.basis = X[:0, :]
         self.jitter = 0.0
         self.drift = 0.0
-        self.repairs = 0
         self.rows.map(lambda block: self._start(block, X, y, weights))
-        self.total_weight, self.yt_yt, self.weighted_log_noise = self._sums_over_rows()
+        self._sums_over_rows()
 
     def _start(self, block: RowBlock, X: Array, y: Array, weights: Array | None) -> None:
         backend, xp = self.backend, self.backend.xp
@@ -168,45 +174,49 @@ class SparseState:
         constant = self.weighted_log_noise + self.total_weight * np.log(2.0 * np.pi)
         return 0.5 * quadratic + 0.5 * self.n_targets * (log_det + constant)
 
-    def _sums_over_rows(self) -> tuple[float, float, float]:
-        """Return the sums of the weights, of yt^2, and of weight * log(lam)."""
+    def _sums_over_rows(self) -> None:
+        """Set the sums of the weights, of yt^2, of weight * log(lam) and of weight * prior."""
         backend, xp = self.backend, self.backend.xp
 
         def sums(block: RowBlock) -> np.ndarray:
             weight = xp.ones_like(block.lam) if block.weight is None else block.weight
-            parts = (weight, block.yt * block.yt, weight * xp.log(block.lam))
+            parts = (weight, block.yt**2, weight * xp.log(block.lam), weight * block.prior)
             return np.array([float(backend.sums(part)) for part in parts])
 
-        total, squares, logs = self.rows.sum(sums, light=True)
-        return float(total), float(squares), float(logs)
-
-    def product(self, rows_of_coefficients: np.ndarray) -> list[Array]:
-        """Return `coefficients @ Z` block by block, for coefficients of shape (..., m)."""
-        coefficients = self.backend.asarray(rows_of_coefficients)
-        m = self.size
-        return self.map(lambda block: self.backend.matmul(coefficients, block.Z[:m, :]))
+        sums_of_all = (float(value) for value in self.rows.sum(sums, light=True))
+        self.total_weight, self.yt_yt, self.weighted_log_noise, self.weighted_prior = sums_of_all
 
     # --- growing -------------------------------------------------------------------------------
 
     def append(self, column: Column) -> AppendedRow:
-        """Append a basis vector, in place, and return its rows of Z and V."""
-        sweep = self._orthogonalise(column)
-        m, e, d_B = self.size, column.e, sweep.d / column.e
-        w_new = sweep.targets / sweep.d
+        """Append a basis vector, in place, and return its rows of Z and V.
+
+        In the space where `[Z'; Y]` is orthonormal the column is `(base; nu or 0; e)`; what is
+        left of it after its part along Z is its new direction. The norm is taken from the
+        residual itself, not from a difference of large numbers.
+        """
+        m, e = self.size, column.e
+        mid = (0.0 if column.stable else column.nu) - self.Y.square @ column.z
+        l_row = column.z if column.stable else column.z - self.L_B.lower.T @ column.nu
+        l_row = l_row / e
+        residual, along, squares, targets = self._split(column, l_row)
+        d = float(np.sqrt(squares + mid @ mid + e**2))
+        w_new = targets / d
         zeta: list[Array] = []
         v: list[Array] = []
 
         def grow(block: RowBlock) -> None:
-            zeta_b = sweep.residual[block.number] / sweep.d
+            zeta_b, v_b = residual[block.number] / d, None
             if column.stable:
                 v_b = column.base[block.number] / e
-            else:
-                v_b = sweep.along[block.number] + d_B * zeta_b
+            elif along[block.number] is not None:
+                v_b = along[block.number] + (d / e) * zeta_b
             block.Z[m, :] = zeta_b
             if block.V is not None:
                 block.V[m, :] = v_b
+            if v_b is not None:
+                block.explained += v_b * v_b
             block.leverage += zeta_b * zeta_b
-            block.explained += v_b * v_b
             for k in range(self.n_targets):
                 block.fit[k, :] += float(w_new[k]) * zeta_b
             zeta.append(zeta_b)
@@ -214,78 +224,68 @@ class SparseState:
 
         self.rows.map(grow, light=True)
         self.G.append(column.nu, e)
-        self.L_B.append(sweep.l_row, d_B)
+        self.L_B.append(l_row, d / e)
+        self.Y.append(mid / d, e / d)
         self.w = np.vstack([self.w, w_new[None, :]])
         self.indices.append(int(column.index))
         self.basis = self.backend.xp.concat([self.basis, column.inputs[None, :]], axis=0)
-        appended = AppendedRow(column, zeta, v, sweep.l_row, d_B, w_new)
+        self.last_row_checked = False
         if self.approximation == "fitc":
             self.rebuild()
-        return appended
+        return AppendedRow(column, zeta, v, l_row, d / e, w_new)
 
-    def _orthogonalise(self, column: Column) -> _Sweep:
-        """Return the column's residual, orthogonal to the rows of Z to rounding.
-
-        In the space where `[Z'; L_B^-T]` is orthonormal the column is `(base; nu or 0; e)`. What
-        one Gram-Schmidt sweep left along Z is the drift; where it matters, a second sweep removes
-        it ("twice is enough"). The norm comes from the residual itself, not from a difference.
-        """
-        z, e = column.z, column.e
-        mid = (0.0 if column.stable else column.nu) - self.L_B.solve_transposed(z)
-        l_row = z / e if column.stable else (z - self.L_B.lower.T @ column.nu) / e
-        sweep = self._sweep(column, z, l_row)
-        left = sweep.overlap + self.L_B.solve(mid)
-        sweep.d = float(np.sqrt(sweep.squares + mid @ mid + e**2))
-        drift = float(np.max(np.abs(left), initial=0.0)) / sweep.d
-        self.drift = max(self.drift, drift)
-        if drift > (DRIFT_TOLERANCE if self.backend.epsilon < 1e-12 else 1e-6):
-            self.repairs += 1
-            mid = mid - self.L_B.solve_transposed(left)
-            self._remove(sweep, left, e)
-            sweep.d = float(np.sqrt(sweep.squares + mid @ mid + e**2))
-        return sweep
-
-    def _sweep(self, column: Column, z: np.ndarray, l_row: np.ndarray) -> _Sweep:
-        """Take the column's part along Z away, form the new row of V, see what is left along Z."""
+    def _split(self, column: Column, l_row: np.ndarray) -> tuple:
+        """Return the residual rows, `l_row'Z` (or None), `|residual|^2` and `yt residual`."""
         backend, m = self.backend, self.size
-        wanted = [] if column.residual is not None else [z]
-        wanted += [] if column.stable else [l_row]
-        coefficients = backend.asarray(np.stack(wanted)) if wanted else None
         residual: list = [None] * len(self.rows.blocks)
         along: list = [None] * len(self.rows.blocks)
-
-        def part(block: RowBlock) -> tuple[np.ndarray, float, np.ndarray]:
-            Z, i = block.Z[:m, :], block.number
-            rows = None if coefficients is None else backend.matmul(coefficients, Z)
-            if column.residual is None:
-                residual[i] = column.base[i] - rows[0, :]
-            else:
-                residual[i] = column.residual[i]
-            if not column.stable:
-                along[i] = rows[-1, :]
-            overlap = to_numpy(backend.matmul(Z, residual[i])).astype(np.float64)
-            return overlap, *self._squares_and_targets(block, residual[i])
-
-        overlap, squares, targets = self.sum(part)
-        return _Sweep(residual, along, overlap, squares, targets, l_row)
-
-    def _squares_and_targets(self, block: RowBlock, row: Array) -> tuple[float, np.ndarray]:
-        targets = to_numpy(self.backend.matmul(block.row_yt, row)).astype(np.float64)
-        return float(self.backend.sums(row * row)), targets
-
-    def _remove(self, sweep: _Sweep, left: np.ndarray, e: float) -> None:
-        """Take another part along Z away, in place; the row of L_B and of V follow."""
-        parts = self.product(left)
+        z, l_row = backend.asarray(column.z), backend.asarray(l_row)
 
         def part(block: RowBlock) -> tuple[float, np.ndarray]:
-            i = block.number
-            sweep.residual[i] = sweep.residual[i] - parts[i]
-            if sweep.along[i] is not None:
-                sweep.along[i] = sweep.along[i] + parts[i] / e
-            return self._squares_and_targets(block, sweep.residual[i])
+            Z, i = block.Z[:m, :], block.number
+            if column.residual is None:
+                residual[i] = column.base[i] - backend.matmul(z, Z)
+            else:
+                residual[i] = column.residual[i]
+            if self.track_explained and not column.stable:
+                along[i] = backend.matmul(l_row, Z)
+            targets = to_numpy(backend.matmul(block.row_yt, residual[i])).astype(np.float64)
+            return float(backend.sums(residual[i] * residual[i])), targets
 
-        sweep.squares, sweep.targets = self.rows.sum(part, light=True)
-        sweep.l_row = sweep.l_row + left / e
+        light = column.residual is not None and (column.stable or not self.track_explained)
+        squares, targets = self.rows.sum(part, light=light)
+        return residual, along, squares, targets
+
+    # --- rounding ------------------------------------------------------------------------------
+
+    def check_last_row(self, along: np.ndarray) -> None:
+        """Take note of what the last row of Z has along all of them (`along = Z Z[m-1]`).
+
+        Whoever forms products with Z anyway adds that row to them. A defect of orthogonality
+        would grow from step to step by the ratio of a column to what is new in it; knowing it,
+        `corrected` takes it out of the next coefficients.
+        """
+        m = self.size
+        grown = np.zeros((m, m))
+        grown[: len(self._defect), : len(self._defect)] = self._defect
+        row = along + self.Y.square.T @ self.Y.square[:, -1]
+        row[-1] -= 1.0
+        grown[-1, :] = grown[:, -1] = row
+        self._defect = grown
+        self.last_row_checked = True
+        self.drift = max(self.drift, float(np.max(np.abs(row))))
+
+    def corrected(self, z: np.ndarray) -> np.ndarray:
+        """Return coefficients (c, m) on the rows of Z, freed of the rows' defect."""
+        if len(self._defect) == 0 or float(np.max(np.abs(self._defect))) < 1e-15:
+            return z
+        return z - z @ self._defect
+
+    @property
+    def drifted(self) -> bool:
+        """Whether the factors have lost so much that they should be rebuilt."""
+        limit = 1e-7 if self.backend.epsilon < 1e-12 else 1e-2
+        return bool(np.max(np.abs(self._defect), initial=0.0) > limit)
 
     # --- exact ---------------------------------------------------------------------------------
 
@@ -305,6 +305,7 @@ class SparseState:
         """Return another state with one more basis vector, computed exactly. O(n m^2)."""
         other = copy.copy(self)
         other.G, other.L_B = GrowingFactor(self.size + 1), GrowingFactor(self.size + 1)
+        other.Y = GrowingTriangle(self.size + 1)
         other.rows = copy.copy(self.rows)
         other.rows.blocks = [RowBlock(**vars(block)) for block in self.rows.blocks]
         for block in other.rows.blocks:
@@ -319,10 +320,11 @@ class SparseState:
         """Recompute every quantity from its definition, in place. O(n m^2)."""
         if self.size == 0:
             self.map(self._clear)
-            for factor in (self.G, self.L_B):
+            for factor in (self.G, self.L_B, self.Y):
                 factor.truncate(0)
+            self._forget_defect()
             self.w = np.zeros((0, self.n_targets))
-            self.total_weight, self.yt_yt, self.weighted_log_noise = self._sums_over_rows()
+            self._sums_over_rows()
             return
         K_uu = to_numpy(self.kernel(self.wide_basis))
         G, self.jitter = factorise(K_uu, "The basis' kernel matrix K_uu", REMEDY_PRIOR)
@@ -330,9 +332,15 @@ class SparseState:
         B = np.eye(self.size) + self.sum(self._rebuild_v)
         L_B, _ = factorise(B, "I + V V'", REMEDY_POSTERIOR)
         self.L_B.replace(L_B)
+        self.Y.replace(self.L_B.solve_transposed(np.eye(self.size)))
+        self._forget_defect()
         self.w = np.asarray(self.sum(self._rebuild_z), dtype=np.float64)
         self.map(self._rebuild_fit)
-        self.total_weight, self.yt_yt, self.weighted_log_noise = self._sums_over_rows()
+        self._sums_over_rows()
+
+    def _forget_defect(self) -> None:
+        self._defect = np.zeros((self.size, self.size))
+        self.last_row_checked = True
 
     def _rebuild_v(self, block: RowBlock) -> np.ndarray:
         """Set V (for now in Z, where V is not kept), explained, scale; return V V'."""
@@ -374,20 +382,7 @@ class AppendedRow:
 
     column: Column
     zeta: list[Array]  # its row of Z
-    v: list[Array]  # its row of V
+    v: list[Array | None]  # its row of V, where that is known
     l_row: np.ndarray  # its row of L_B, without the diagonal
     d_B: float  # the diagonal
     w: np.ndarray  # (p,)
-
-
-@dataclass
-class _Sweep:
-    """A Gram-Schmidt sweep over the rows (lists have one entry a block)."""
-
-    residual: list[Array]  # base - z'Z
-    along: list[Array]  # l_row'Z, for the new row of V (direct form)
-    overlap: np.ndarray  # Z residual
-    squares: float  # |residual|^2
-    targets: np.ndarray  # yt residual
-    l_row: np.ndarray
-    d: float = 0.0
