@@ -140,6 +140,19 @@ class Backend:
         """Return sums taken in float64, on the host."""
         return np.asarray(to_numpy(self.xp.sum(values, axis=axis, dtype=self.float64)))
 
+    def swap_entries(self, rows: Array, lines: Array, columns: Array, values: Array) -> Array:
+        """Put `values` at the places (lines, columns), in place, and return what was there."""
+        if self.is_numpy or self.is_torch:
+            before = rows[lines, columns] * 1.0
+            rows[lines, columns] = values
+            return before
+        before = self.empty(values.shape)
+        for i in range(len(lines)):
+            place = int(lines[i]), int(columns[i])
+            before[i] = rows[place]
+            rows[place] = values[i]
+        return before
+
     def solve_lower(self, factor: np.ndarray, right: Array) -> Array:
         """Return `factor^-1 right` for a lower triangular host factor and a row array, by float64."""
         wide = self.xp.astype(right, self.float64, copy=False)

@@ -1,6 +1,6 @@
 """Cholesky factors that grow by a row, and the only place where jitter exists.
 
-A factor `F` of an m x m matrix is kept in a preallocated host array (float64). Appending the row
+A factor `F` of an m x m matrix is kept in a larger host array (float64). Appending the row
 `(f', d)` costs O(m); solves cost O(m^2) a right-hand side. `factorise` makes a factor from a
 matrix; the jitter that it had to add is returned, so that whoever calls it can report it.
 """
@@ -12,8 +12,9 @@ import scipy.linalg
 
 from greedygp.exceptions import NotPositiveDefiniteError
 
-__all__ = ["GrowingFactor", "GrowingTriangle", "factorise"]
+__all__ = ["GrowingFactor", "GrowingMatrix", "GrowingTriangle", "factorise"]
 
+STEP = 64
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
 
 
@@ -43,8 +44,8 @@ def factorise(matrix: np.ndarray, name: str, remedy: str) -> tuple[np.ndarray, f
 class GrowingMatrix:
     """A square matrix in a larger array, grown by a row and a column in place."""
 
-    def __init__(self, capacity: int):
-        self._entries = np.zeros((min(capacity, 64), min(capacity, 64)))
+    def __init__(self) -> None:
+        self._entries = np.eye(STEP)  # beyond the matrix: the identity, so that it can be solved
         self.size = 0
 
     @property
@@ -56,24 +57,26 @@ class GrowingMatrix:
         """Make room for one more row and column and return its place."""
         m = self.size
         if m == len(self._entries):
-            grown = np.zeros((2 * m, 2 * m))
-            grown[:m, :m] = self._entries
-            self._entries = grown
-        self._entries[m, : m + 1] = self._entries[: m + 1, m] = 0.0
+            self._resize(m + STEP)
         self.size = m + 1
         return m
 
+    def append_symmetric(self, row: np.ndarray) -> None:
+        """Append `row`, (m + 1,), as a row and as a column, in place."""
+        m = self._grow()
+        self._entries[m, : m + 1] = self._entries[: m + 1, m] = row
+
+    def _resize(self, capacity: int) -> None:
+        grown = np.eye(capacity)
+        grown[: self.size, : self.size] = self.square
+        self._entries = grown
+
     def replace(self, matrix: np.ndarray) -> None:
         """Replace the matrix by another one, in place."""
-        m = len(matrix)
-        if m > len(self._entries):
-            self._entries = np.zeros((m, m))
-        self._entries[:m, :m] = matrix
-        self.size = m
-
-    def truncate(self, size: int) -> None:
-        """Forget all rows and columns from `size` on, in place."""
-        self.size = size
+        self.size = 0
+        self._resize(STEP * (len(matrix) // STEP + 1))
+        self.size = len(matrix)
+        self.square[...] = matrix
 
 
 class GrowingTriangle(GrowingMatrix):
@@ -100,17 +103,25 @@ class GrowingFactor(GrowingMatrix):
         self._entries[m, :m] = row
         self._entries[m, m] = diagonal
 
+    def solve_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Return `F^-1 r` for every row r, (c, m), as rows."""
+        return self._solve(rows, transposed=False)
+
     def solve(self, right: np.ndarray) -> np.ndarray:
         """Return `F^-1 right`."""
-        return self._solve(right, "N")
+        return self._solve(right.T, transposed=False).T
 
     def solve_transposed(self, right: np.ndarray) -> np.ndarray:
         """Return `F^-T right`."""
-        return self._solve(right, "T")
+        return self._solve(right.T, transposed=True).T
 
-    def _solve(self, right: np.ndarray, trans: str) -> np.ndarray:
-        if self.size == 0:
-            return np.zeros_like(right)
-        return scipy.linalg.solve_triangular(
-            self.lower, right, lower=True, trans=trans, check_finite=False
+    def _solve(self, rows: np.ndarray, *, transposed: bool) -> np.ndarray:
+        # BLAS sees the C-ordered rows as Fortran columns, and the factor as its transpose; padded
+        # by the identity it is one contiguous array, which need not be copied.
+        padded = np.zeros((1 if rows.ndim == 1 else len(rows), len(self._entries)))
+        padded[:, : self.size] = rows
+        solved = scipy.linalg.blas.dtrsm(
+            1.0, self._entries.T, padded.T, trans_a=not transposed, overwrite_b=True
         )
+        solved = solved.T[:, : self.size]
+        return solved[0] if rows.ndim == 1 else solved

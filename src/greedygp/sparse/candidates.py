@@ -100,16 +100,14 @@ class Candidates:
 
 
 def _at_rows(state: SparseState, rows: list[Array], index: np.ndarray) -> np.ndarray:
-    """Return some columns of whitened rows, with the whitening undone, one a line."""
-    values = np.empty((len(index), *rows[0].shape[:-1]))
+    """Return some columns of whitened rows, with the whitening undone, on the host."""
+    values = np.empty((*rows[0].shape[:-1], len(index)))
     for block in state.rows.blocks:
         places, local = block.owns(index)
         if len(places):
             local = state.backend.integers(local)
-            taken = state.backend.xp.take(rows[block.number], local, axis=-1)
-            values[places] = np.moveaxis(to_numpy(taken), -1, 0)
-    scale = state.rows.gather("scale", index)
-    return values / scale.reshape(-1, *([1] * (values.ndim - 1)))
+            values[..., places] = to_numpy(state.backend.xp.take(rows[block.number], local, axis=-1))
+    return values / state.rows.gather("scale", index)
 
 
 def kernel_with_basis(state: SparseState, inputs: Array) -> np.ndarray:
@@ -161,6 +159,7 @@ def evaluate(
     found = make(state, index, inputs, prior, buffers[0], base, from_rows)
     if with_residual:
         residual = [buffer[: len(index), :] for buffer in buffers[1]]
+        found.z = state.corrected(found.z)
         coefficients = state.backend.asarray(found.z)
         state.map(lambda block: _subtract_product(state, block, found, residual, coefficients))
         found.residual = residual
@@ -176,20 +175,17 @@ def _direct(state, index, inputs, prior, buffers, base, from_rows) -> Candidates
         squares = backend.row_dots(Kt, Kt)
         targets = to_numpy(backend.matmul(Kt, block.row_yt.T)).astype(np.float64)
         # Adding 1/scale_j to the entry of row j itself turns Z Kt_j into Z Kt_j + L^-1 K_uj.
-        places, local = block.owns(index)
-        own = [(int(c), int(r)) for c, r in zip(places, local, strict=True)]
-        kept = [float(Kt[c, r]) for c, r in own]
-        for c, r in own:
-            Kt[c, r] += 1.0 / float(block.scale[r])
+        lines, columns = (backend.integers(part) for part in block.owns(index))
+        shift = 1.0 / backend.xp.take(block.row_scale, columns)
+        entries = backend.swap_entries(Kt, lines, columns, shift)
+        backend.swap_entries(Kt, lines, columns, entries + shift)
         z = _products_with_z(state, block, buffers[block.number], len(index))
-        for (c, r), value in zip(own, kept, strict=True):
-            Kt[c, r] = value
+        backend.swap_entries(Kt, lines, columns, entries)
         return z, squares, targets
 
     z, base2, targets = state.sum(phase)
     z = _checked(state, z, len(index))
-    K_uJ = _at_rows(state, base, np.array(state.indices, dtype=np.intp))
-    nu = state.G.solve(K_uJ).T
+    nu = state.G.solve_rows(_at_rows(state, base, np.array(state.indices, dtype=np.intp)))
     e2 = prior - np.sum(nu * nu, axis=1)
     d2 = prior + base2 - np.sum(z * z, axis=1)
     gain = targets - z @ state.w
@@ -201,7 +197,7 @@ def _stable(state, index, inputs, prior, buffers, base, from_rows) -> Candidates
     if from_rows and backend.epsilon < 1e-12:
         nu = state.rows.gather("V", index, m) / state.rows.gather("scale", index)[:, None]
     else:
-        nu = state.G.solve(kernel_with_basis(state, inputs).T).T
+        nu = state.G.solve_rows(kernel_with_basis(state, inputs))
     e2 = prior - np.sum(nu * nu, axis=1)
     coefficients = backend.asarray(nu)
 
@@ -234,10 +230,10 @@ def _products_with_z(state: SparseState, block: RowBlock, buffer: Array, count: 
 
 
 def _checked(state: SparseState, z: np.ndarray, count: int) -> np.ndarray:
-    """Return the candidates' coefficients, freed of what the rows of Z lack in orthogonality."""
+    """Return the candidates' coefficients; hand on what is known of the last row of Z."""
     if not state.last_row_checked:
         state.check_last_row(z[count])
-    return state.corrected(z[:count])
+    return z[:count]
 
 
 def _subtract_product(state, block, found, residual, coefficients) -> None:

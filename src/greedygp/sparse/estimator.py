@@ -131,7 +131,7 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
         working_set: int | None = 59,
         cache_size: int = 0,
         patience: int | None = 20,
-        tol: float = 0.0,
+        tol: float = 1e-6,
         objective: str | None = "nlml",
         max_iter: int = 100,
         normalize_y: bool = True,
@@ -211,7 +211,10 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
         try:
             check_random_state(self.random_state)
         except ValueError as error:
-            raise ValueError(f"random_state: {error}") from error
+            raise ValueError(
+                f"random_state must be an integer from 0 to 2**32 - 1, a numpy RandomState or None; "
+                f"got {self.random_state!r}."
+            ) from error
 
     def _check_candidates(self, X: Array, candidates: Any) -> Array:
         if self.criterion == "info_gain":

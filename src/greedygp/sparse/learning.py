@@ -26,6 +26,7 @@ from greedygp.kernels import Gaussian, Kernel
 __all__ = ["Hyperparameters", "default_kernel", "evidence", "subset_evidence"]
 
 SUBSET_ROWS = 500
+REACH = 1e4  # the largest factor between a parameter's start and where it may go
 NOISE_BOUNDS = (1e-6, 1e1)  # relative to the variance of y
 
 
@@ -155,7 +156,10 @@ class _Problem:
         try:
             value, d_theta, d_noise = evidence(kernel, noise, self.X, self.y, self.weights)
         except NotPositiveDefiniteError:
-            return 1e25, np.zeros_like(x)
+            # No numbers out there: a bowl that leads back to where there were some.
+            away = x - self.last_good
+            return 1e10 * (1.0 + float(away @ away)), 2e10 * away
+        self.last_good = x.copy()
         gradient = np.concatenate(
             [
                 d_theta if self.learn_kernel else np.empty(0),
@@ -173,13 +177,18 @@ class _Problem:
         return [np.append(theta, np.log(level)) for level in levels]
 
     def bounds(self) -> np.ndarray:
-        bounds = self.kernel.bounds if self.learn_kernel else np.empty((0, 2))
+        """Return the kernel's bounds, no further from the start than distances stay accurate."""
+        bounds = np.empty((0, 2))
+        if self.learn_kernel:
+            near = self.kernel.theta[:, None] + np.log(REACH) * np.array([-1.0, 1.0])
+            bounds = np.clip(self.kernel.bounds, near[:, :1], near[:, 1:])
         if self.fixed_noise is not None:
             return bounds
         return np.vstack([bounds, np.log(self.variance * np.array(NOISE_BOUNDS))])
 
     def solve(self, max_iter: int) -> Hyperparameters:
         starts = self.starts()
+        self.last_good = starts[0]
         x = min(starts, key=lambda start: self.value_and_gradient(start)[0])
         if len(x) == 0:
             value = self.value_and_gradient(x)[0]

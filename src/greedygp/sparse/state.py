@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from greedygp.arrays import Array, Backend, to_numpy
-from greedygp.cholesky import GrowingFactor, GrowingTriangle, factorise
+from greedygp.cholesky import GrowingFactor, GrowingMatrix, GrowingTriangle, factorise
 from greedygp.rows import RowBlock, Rows
 
 __all__ = ["Column", "SparseState"]
@@ -46,7 +46,7 @@ class Column:
     inputs: Array  # (D,)
     nu: np.ndarray  # (m,)   G^-1 K_uj
     e: float  # sqrt(k_j - nu'nu)
-    z: np.ndarray  # (m,)   coefficients of `base` on the rows of Z
+    z: np.ndarray  # (m,)   coefficients of `base` on the rows of Z (corrected with residual)
     base: list[Array]  # (T,)  Kt_j (direct form) or Kt_j - nu'V (stable form)
     residual: list[Array] | None  # (T,)  base - z'Z, not normalised; None: not at hand
     stable: bool
@@ -96,13 +96,13 @@ class SparseState:
         self.track_explained = track_explained
         self.rows = Rows(backend, X.shape[0])
         self.n_targets = y.shape[0]
-        self.G = GrowingFactor(capacity)
-        self.L_B = GrowingFactor(capacity)
-        self.Y = GrowingTriangle(capacity)
-        self._defect = np.zeros((0, 0))
-        self.last_row_checked = True
+        self.G = GrowingFactor()
+        self.L_B = GrowingFactor()
+        self.Y = GrowingTriangle()
         self.w = np.zeros((0, self.n_targets))
         self.indices: list[int] = []
+        self._defect = GrowingMatrix()
+        self._forget_defect()
         self.basis = X[:0, :]
         self.jitter = 0.0
         self.drift = 0.0
@@ -195,11 +195,14 @@ class SparseState:
         left of it after its part along Z is its new direction. The norm is taken from the
         residual itself, not from a difference of large numbers.
         """
-        m, e = self.size, column.e
-        mid = (0.0 if column.stable else column.nu) - self.Y.square @ column.z
-        l_row = column.z if column.stable else column.z - self.L_B.lower.T @ column.nu
-        l_row = l_row / e
-        residual, along, squares, targets = self._split(column, l_row)
+        m, e, z = self.size, column.e, column.z
+        if not self.last_row_checked:
+            self.check_last_row(self._along_last_row())
+        if column.residual is None:
+            z = self.corrected(z)
+        mid = (0.0 if column.stable else column.nu) - self.Y.square @ z
+        l_row = (z if column.stable else z - self.L_B.lower.T @ column.nu) / e
+        residual, along, squares, targets = self._split(column, z, l_row)
         d = float(np.sqrt(squares + mid @ mid + e**2))
         w_new = targets / d
         zeta: list[Array] = []
@@ -234,21 +237,21 @@ class SparseState:
             self.rebuild()
         return AppendedRow(column, zeta, v, l_row, d / e, w_new)
 
-    def _split(self, column: Column, l_row: np.ndarray) -> tuple:
+    def _split(self, column: Column, z: np.ndarray, l_row: np.ndarray) -> tuple:
         """Return the residual rows, `l_row'Z` (or None), `|residual|^2` and `yt residual`."""
         backend, m = self.backend, self.size
         residual: list = [None] * len(self.rows.blocks)
         along: list = [None] * len(self.rows.blocks)
-        z, l_row = backend.asarray(column.z), backend.asarray(l_row)
+        z_on, l_on = backend.asarray(z), backend.asarray(l_row)
 
         def part(block: RowBlock) -> tuple[float, np.ndarray]:
             Z, i = block.Z[:m, :], block.number
             if column.residual is None:
-                residual[i] = column.base[i] - backend.matmul(z, Z)
+                residual[i] = column.base[i] - backend.matmul(z_on, Z)
             else:
                 residual[i] = column.residual[i]
             if self.track_explained and not column.stable:
-                along[i] = backend.matmul(l_row, Z)
+                along[i] = backend.matmul(l_on, Z)
             targets = to_numpy(backend.matmul(block.row_yt, residual[i])).astype(np.float64)
             return float(backend.sums(residual[i] * residual[i])), targets
 
@@ -265,27 +268,31 @@ class SparseState:
         would grow from step to step by the ratio of a column to what is new in it; knowing it,
         `corrected` takes it out of the next coefficients.
         """
-        m = self.size
-        grown = np.zeros((m, m))
-        grown[: len(self._defect), : len(self._defect)] = self._defect
         row = along + self.Y.square.T @ self.Y.square[:, -1]
         row[-1] -= 1.0
-        grown[-1, :] = grown[:, -1] = row
-        self._defect = grown
+        self._defect.append_symmetric(row)
+        self._largest_defect = max(self._largest_defect, float(np.max(np.abs(row))))
+        self.drift = max(self.drift, self._largest_defect)
         self.last_row_checked = True
-        self.drift = max(self.drift, float(np.max(np.abs(row))))
+
+    def _along_last_row(self) -> np.ndarray:
+        """Return the products of the rows of Z with the last of them."""
+        backend, m = self.backend, self.size
+
+        def part(block: RowBlock) -> np.ndarray:
+            along = backend.matmul(block.Z[:m, :], block.Z[m - 1, :])
+            return to_numpy(along).astype(np.float64)
+
+        return self.sum(part)
 
     def corrected(self, z: np.ndarray) -> np.ndarray:
-        """Return coefficients (c, m) on the rows of Z, freed of the rows' defect."""
-        if len(self._defect) == 0 or float(np.max(np.abs(self._defect))) < 1e-15:
-            return z
-        return z - z @ self._defect
+        """Return coefficients (..., m) on the rows of Z, freed of the rows' defect."""
+        return z - z @ self._defect.square if self._largest_defect > 1e-15 else z
 
     @property
     def drifted(self) -> bool:
         """Whether the factors have lost so much that they should be rebuilt."""
-        limit = 1e-7 if self.backend.epsilon < 1e-12 else 1e-2
-        return bool(np.max(np.abs(self._defect), initial=0.0) > limit)
+        return self._largest_defect > (1e-7 if self.backend.epsilon < 1e-12 else 1e-2)
 
     # --- exact ---------------------------------------------------------------------------------
 
@@ -304,8 +311,8 @@ class SparseState:
     def trial(self, inputs: Array, index: int) -> SparseState:
         """Return another state with one more basis vector, computed exactly. O(n m^2)."""
         other = copy.copy(self)
-        other.G, other.L_B = GrowingFactor(self.size + 1), GrowingFactor(self.size + 1)
-        other.Y = GrowingTriangle(self.size + 1)
+        other.G, other.L_B = GrowingFactor(), GrowingFactor()
+        other.Y, other._defect = GrowingTriangle(), GrowingMatrix()
         other.rows = copy.copy(self.rows)
         other.rows.blocks = [RowBlock(**vars(block)) for block in self.rows.blocks]
         for block in other.rows.blocks:
@@ -321,7 +328,7 @@ class SparseState:
         if self.size == 0:
             self.map(self._clear)
             for factor in (self.G, self.L_B, self.Y):
-                factor.truncate(0)
+                factor.replace(np.zeros((0, 0)))
             self._forget_defect()
             self.w = np.zeros((0, self.n_targets))
             self._sums_over_rows()
@@ -339,7 +346,8 @@ class SparseState:
         self._sums_over_rows()
 
     def _forget_defect(self) -> None:
-        self._defect = np.zeros((self.size, self.size))
+        self._defect.replace(np.zeros((self.size, self.size)))
+        self._largest_defect = 0.0
         self.last_row_checked = True
 
     def _rebuild_v(self, block: RowBlock) -> np.ndarray:
