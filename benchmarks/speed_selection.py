@@ -128,7 +128,9 @@ def memory_gib(n: int, basis: int, criterion: str) -> float:
         f"estimator({criterion!r}, {basis}).fit(X, y)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     return int(result.stdout.split()[-1]) / 2**20
 
 
@@ -160,8 +162,20 @@ def cheap_rows(X, y, basis: int, repeats: int) -> list[list[str]]:
         seconds["dmax"].append(run_seconds(dmax, X, y))
     info, append, dmax = (float(np.median(seconds[name])) for name in ("info", "append", "dmax"))
     rows = [
-        ["`info_gain` / bare appends", f"{info:.2f}", f"{append:.2f}", f"{info / append:.2f}", "1.3"],
-        ["`matching_pursuit` / `info_gain`", f"{dmax:.2f}", f"{info:.2f}", f"{dmax / info:.2f}", "3"],
+        [
+            "`info_gain` / bare appends",
+            f"{info:.2f}",
+            f"{append:.2f}",
+            f"{info / append:.2f}",
+            "1.3",
+        ],
+        [
+            "`matching_pursuit` / `info_gain`",
+            f"{dmax:.2f}",
+            f"{info:.2f}",
+            f"{dmax / info:.2f}",
+            "3",
+        ],
     ]
     for criterion in PRODUCTS:
         cached = run_seconds(estimator(criterion, basis // 2, cache_size=241), X, y)
@@ -211,7 +225,9 @@ def main() -> None:
     """Measure, print, and write if asked to."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a small problem, to see that it runs")
-    parser.add_argument("--write", action="store_true", help="write docs/results/speed_selection.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write docs/results/speed_selection.md"
+    )
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     n, basis = (2_000, 60) if options.quick else (N, BASIS)
@@ -224,7 +240,9 @@ def main() -> None:
     large = (20_000, 60) if options.quick else (200_000, 300)
     for criterion in ("nlml", "nlgpp"):
         gib = memory_gib(*large, criterion)
-        memory.append(f"| `{criterion}`, {large[0]} rows, {large[1]} basis vectors | {gib:.2f} | 2.5 |")
+        memory.append(
+            f"| `{criterion}`, {large[0]} rows, {large[1]} basis vectors | {gib:.2f} | 2.5 |"
+        )
     text = page(rows, memory, n, basis)
     print(text)
     if options.write:

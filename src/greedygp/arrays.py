@@ -154,7 +154,7 @@ class Backend:
         return before
 
     def solve_lower(self, factor: np.ndarray, right: Array) -> Array:
-        """Return `factor^-1 right` for a lower triangular host factor and a row array, by float64."""
+        """Return `factor^-1 right` for a lower triangular host factor, computed in float64."""
         wide = self.xp.astype(right, self.float64, copy=False)
         if self.is_numpy:
             solved = scipy.linalg.solve_triangular(factor, wide, lower=True, check_finite=False)

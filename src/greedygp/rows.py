@@ -57,7 +57,7 @@ class Rows:
         return self.backend.map(function, self.blocks, light=light)
 
     def sum(self, function: Callable[[RowBlock], Any], *, light: bool = False) -> Any:
-        """Apply the function to every block and add up what it gives (arrays, or tuples of them)."""
+        """Apply the function to every block and add up what it gives (arrays, tuples of them)."""
         parts = self.map(function, light=light)
         if isinstance(parts[0], tuple):
             return tuple(sum(values[1:], start=values[0]) for values in zip(*parts, strict=True))

@@ -49,8 +49,9 @@ def check_number(
     what = f"a finite number {bound}" + (", or None" if or_none else "")
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {what}; got {value!r}.")
-    low = (above is not None and value <= above) or (least is not None and value < least)
-    if not np.isfinite(value) or low:
+    number = float(value)
+    low = (above is not None and number <= above) or (least is not None and number < least)
+    if not np.isfinite(number) or low:
         raise ValueError(f"{name} must be {what}; got {value!r}.")
 
 

@@ -64,6 +64,18 @@ def fixed(**parameters):
 # ------------------------------------------------------------------ scikit-learn's own checks
 
 
+def expected_failures(estimator):
+    """Return what may fail, and why.
+
+    The evidence of 15 noise-free rows is nearly flat at its best, and L-BFGS stops wherever
+    rounding takes it, so weights and repeated rows learn hyperparameters that differ in the sixth
+    digit. With fixed hyperparameters the check passes.
+    """
+    if estimator.objective is None:
+        return {}
+    return {"check_sample_weight_equivalence_on_dense_data": "flat optimum of the evidence"}
+
+
 @parametrize_with_checks(
     [
         SparseGPRegressor(),
@@ -71,7 +83,8 @@ def fixed(**parameters):
         SparseGPRegressor(criterion="matching_pursuit", objective=None),
         SparseGPRegressor(criterion="info_gain", objective=None),
         SparseGPRegressor(criterion="gpe", approximation="fitc", objective=None, max_basis=10),
-    ]
+    ],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -550,8 +563,8 @@ def test_scoring_monitor():
     fixed(criterion="nlpp", max_basis=6).set_callbacks(monitor).fit(X, y)
     logs = monitor.get_logs()
     logs = logs[0] if isinstance(logs, list) else logs
-    scores = [row["r2"] for row in logs.data if "r2" in row]
-    assert len(scores) >= 6
+    scores = [row["r2"] for row in logs.data if row["task_name"] == "basis vector"]
+    assert len(scores) == 6
     assert scores[5] > scores[0]
 
 

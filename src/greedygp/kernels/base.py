@@ -194,7 +194,7 @@ def _combine(kind: str, left: Any, right: Any) -> Any:
 
     fixed = ("variance",) if kind == "Product" else ()
     operands = [
-        Constant(operand, fixed=fixed) if isinstance(operand, Real) else operand
+        Constant(float(operand), fixed=fixed) if isinstance(operand, Real) else operand
         for operand in (left, right)
     ]
     if not all(isinstance(operand, Kernel) for operand in operands):
@@ -209,6 +209,8 @@ class ParametricKernel(Kernel):
     `_per_feature` too.
     """
 
+    variance: Any
+    variance_bounds: Any
     _parameters: tuple[str, ...] = ("variance",)
     _per_feature: tuple[str, ...] = ()
 

@@ -9,14 +9,16 @@ For a block J of candidates (in matrix products, all at once):
   `d_j^2 = e_j^2 + |base_j|^2 - |z_j|^2`, `residual_j = base_j - z_j'Z`: three products, far less
   cancellation, and `base_j / e_j` is the new row of V, which NLGPP wants.
 
-In both, `nu_j = G^-1 K_uj`, `e_j^2 = k_j - |nu_j|^2`, the new row of Z is `residual_j / d_j`, the new coefficient is
-`w_j = gain_j / d_j`. A candidate with small `e_j^2` or `d_j^2` is numerically in the span of the
-basis (`dependent`): it is never divided by.
+In both, `nu_j = G^-1 K_uj`, `e_j^2 = k_j - |nu_j|^2`, the new row of Z is `residual_j / d_j`, the
+new coefficient is `w_j = gain_j / d_j`. A candidate with small `e_j^2` or `d_j^2` is numerically in
+the span of the basis (`dependent`): it is never divided by.
 
 Kept candidates follow the basis: when a row (zeta, v) has entered, `advance` updates each in O(n).
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,6 +34,7 @@ def dependence_tolerance(backend: Backend) -> float:
     return max(1e-10, 100.0 * backend.epsilon)
 
 
+@dataclass
 class Candidates:
     """Some candidates and their state; host arrays have a line, row arrays a row, a candidate.
 
@@ -45,25 +48,24 @@ class Candidates:
     gain : (c, p) array
         `d_j w_j`.
     z, nu : (c, m) arrays
-    base, residual : lists of (c, T) row arrays, one a block
-        `residual` is None until it is asked for.
     stable : bool
         Which form the rows are in.
+    base, residual : lists of (c, T) row arrays, one a block
+        `residual` is None where no criterion asked for it.
     """
 
-    def __init__(self, index, inputs, prior, e2, d2, base2, gain, z, nu, base, residual, stable):
-        self.index = index
-        self.inputs = inputs
-        self.prior = prior
-        self.e2 = e2
-        self.d2 = d2
-        self.base2 = base2
-        self.gain = gain
-        self.z = z
-        self.nu = nu
-        self.base = base
-        self.residual = residual
-        self.stable = stable
+    index: np.ndarray
+    inputs: Array
+    prior: np.ndarray
+    e2: np.ndarray
+    d2: np.ndarray
+    base2: np.ndarray
+    gain: np.ndarray
+    z: np.ndarray
+    nu: np.ndarray
+    stable: bool
+    base: list[Array]
+    residual: list[Array] | None = None
 
     def __len__(self) -> int:
         return len(self.index)
@@ -105,8 +107,9 @@ def _at_rows(state: SparseState, rows: list[Array], index: np.ndarray) -> np.nda
     for block in state.rows.blocks:
         places, local = block.owns(index)
         if len(places):
-            local = state.backend.integers(local)
-            values[..., places] = to_numpy(state.backend.xp.take(rows[block.number], local, axis=-1))
+            columns = state.backend.integers(local)
+            taken = state.backend.xp.take(rows[block.number], columns, axis=-1)
+            values[..., places] = to_numpy(taken)
     return values / state.rows.gather("scale", index)
 
 
@@ -189,7 +192,7 @@ def _direct(state, index, inputs, prior, buffers, base, from_rows) -> Candidates
     e2 = prior - np.sum(nu * nu, axis=1)
     d2 = prior + base2 - np.sum(z * z, axis=1)
     gain = targets - z @ state.w
-    return Candidates(index, inputs, prior, e2, d2, base2, gain, z, nu, base, None, False)
+    return Candidates(index, inputs, prior, e2, d2, base2, gain, z, nu, False, base)
 
 
 def _stable(state, index, inputs, prior, buffers, base, from_rows) -> Candidates:
@@ -213,11 +216,11 @@ def _stable(state, index, inputs, prior, buffers, base, from_rows) -> Candidates
     z = _checked(state, z, len(index))
     d2 = e2 + base2 - np.sum(z * z, axis=1)
     gain = targets - z @ state.w
-    return Candidates(index, inputs, prior, e2, d2, base2, gain, z, nu, base, None, True)
+    return Candidates(index, inputs, prior, e2, d2, base2, gain, z, nu, True, base)
 
 
 def _products_with_z(state: SparseState, block: RowBlock, buffer: Array, count: int) -> np.ndarray:
-    """Return `base_J Z'`; the last row of Z, if it is still to be checked, goes along as one more."""
+    """Return `base_J Z'`; the last row of Z, if it is still unchecked, goes along as one more."""
     backend, m = state.backend, state.size
     Z, checked = block.Z[:m, :], state.last_row_checked
     if count == 1:  # two matrix-vector products: a product with two rows would be slower
@@ -245,14 +248,13 @@ def _subtract_product(state, block, found, residual, coefficients) -> None:
 
 def evaluate_one(state: SparseState, index: int, inputs: Array, *, from_rows: bool) -> Candidates:
     """Compute one candidate, for criteria that choose without its rows."""
-    buffers = (make_buffers(state, 2), [])
     return evaluate(
         state,
         np.array([index]),
         inputs[None, :],
         from_rows=from_rows,
         with_residual=False,
-        buffers=buffers,
+        buffers=(make_buffers(state, 2), []),
     )
 
 
@@ -289,10 +291,11 @@ def advance(kept: Candidates, state: SparseState, appended: AppendedRow) -> None
         kept.z = np.hstack([kept.z, coefficient[:, None]])
     kept.d2 = kept.d2 - coefficient**2
     kept.gain = kept.gain - coefficient[:, None] * appended.w[None, :]
-    if kept.residual is not None:
+    residual = kept.residual
+    if residual is not None:
         state.map(
             lambda block: _subtract_outer(
-                backend, kept.residual[block.number], coefficient, appended.zeta[block.number]
+                backend, residual[block.number], coefficient, appended.zeta[block.number]
             )
         )
 

@@ -12,18 +12,18 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.greedy import SelectionPath, Stopping, forward_selection
 from greedygp.kernels import Kernel, from_sklearn
 from greedygp.sparse.criteria import CRITERIA
+from greedygp.sparse.data import TrainingData
 from greedygp.sparse.learning import subset_evidence
 from greedygp.sparse.loo import loo_rows
-from greedygp.sparse.posterior import Posterior, sample
+from greedygp.sparse.posterior import Posterior
+from greedygp.sparse.prediction import PredictionMixin
 from greedygp.sparse.selection import make_selector
 from greedygp.sparse.state import SparseState
-from greedygp.sparse.targets import TargetScale
 from greedygp.validation import (
     check_choice,
     check_integer,
@@ -36,9 +36,20 @@ from greedygp.validation import (
 __all__ = ["SparseGPRegressor"]
 
 DEFAULT_MAX_BASIS = 500
+# what a callback's copy of the model needs besides the posterior
+CARRIED = (
+    "n_features_in_",
+    "feature_names_in_",
+    "kernel_",
+    "noise_variance_",
+    "_scale",
+    "_target_shape",
+)
 
 
-class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class SparseGPRegressor(
+    PredictionMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
     """Sparse Gaussian process regression that chooses its own basis.
 
     Basis vectors are taken from the training rows one at a time, each time the one that serves
@@ -179,7 +190,7 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
         X, y = check_training_data(self, X, y)
         weights = check_weights(sample_weight, X)
         pool = None if candidates is None else self._check_candidates(X, candidates)
-        data = _TrainingData(X, y, weights, self.normalize_y)
+        data = TrainingData(X, y, weights, self.normalize_y)
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         self._target_shape = tuple(y.shape[1:])
         self._scale = data.scale
@@ -212,8 +223,8 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
             check_random_state(self.random_state)
         except ValueError as error:
             raise ValueError(
-                f"random_state must be an integer from 0 to 2**32 - 1, a numpy RandomState or None; "
-                f"got {self.random_state!r}."
+                "random_state must be an integer from 0 to 2**32 - 1, a numpy RandomState or "
+                f"None; got {self.random_state!r}."
             ) from error
 
     def _check_candidates(self, X: Array, candidates: Any) -> Array:
@@ -228,7 +239,7 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
             raise ValueError(f"candidates: {error}") from error
         return Backend(X).asarray(pool)
 
-    def _learn(self, data: _TrainingData, rng: np.random.Generator) -> None:
+    def _learn(self, data: TrainingData, rng: np.random.Generator) -> None:
         """Set the kernel and the noise variance."""
         kernel = self.kernel
         if isinstance(kernel, ScikitLearnKernel):
@@ -252,9 +263,7 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
         self.kernel_, self.noise_variance_ = learnt.kernel, learnt.noise_variance
         self.objective_value_ = learnt.value
 
-    def _select(
-        self, data, pool, rng, start, given
-    ) -> tuple[SparseState, SelectionPath, int]:
+    def _select(self, data, pool, rng, start, given) -> tuple[SparseState, SelectionPath, int]:
         criterion = CRITERIA[self.criterion]()
         approximation = self.approximation
         if approximation == "fitc" and not criterion.exact_fitc:
@@ -299,9 +308,7 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
         stage.call_on_fit_task_begin(estimator=self, **given)
 
         def so_far() -> dict[str, Any]:
-            names = ("n_features_in_", "feature_names_in_", "kernel_", "noise_variance_")
-            names += ("_scale", "_target_shape")
-            now = {name: getattr(self, name) for name in names if hasattr(self, name)}
+            now = {name: getattr(self, name) for name in CARRIED if hasattr(self, name)}
             return now | {"_posterior": Posterior(selector.state)}
 
         def after_step(path: SelectionPath) -> bool:
@@ -344,155 +351,3 @@ class SparseGPRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, 
         mean = (xp.astype(data.y, residual.dtype) - residual).T
         self._loo = tuple(xp.astype(part, data.X.dtype) for part in (mean, variance[0, :]))
         self._loo_dropped = data.dropped
-
-    # --- predicting ----------------------------------------------------------------------------
-
-    def predict(
-        self, X: Any, return_std: bool = False, return_cov: bool = False, *, noise: bool = True
-    ) -> Any:
-        """Predict the targets.
-
-        Parameters
-        ----------
-        X : (N, D) array-like
-        return_std : bool
-            Whether the standard deviation is returned too.
-        return_cov : bool
-            Whether the full covariance is returned too.
-        noise : bool
-            Whether they include the noise of a target (as opposed to the latent function).
-
-        Returns
-        -------
-        mean : (N,) or (N, p) array
-        std : (N,) or (N, p) array, if `return_std`
-        cov : (N, N) or (N, N, p) array, if `return_cov`
-        """
-        if return_std and return_cov:
-            raise ValueError("Ask for one of return_std and return_cov, not for both.")
-        check_is_fitted(self, "_posterior")
-        X = check_predict_inputs(self, X)
-        if return_std:
-            mean, variance = self._posterior.mean_and_variance(X)
-            extra = self._posterior.noise_variance if noise else 0.0
-            std = Backend(X).xp.sqrt(variance + extra)
-            return self._scale.mean(mean, self._target_shape), self._scale.std(
-                std, self._target_shape
-            )
-        mean = self._scale.mean(self._posterior.mean(X), self._target_shape)
-        if return_cov:
-            return mean, self._scale.covariance(self._covariance(X, noise), self._target_shape)
-        return mean
-
-    def _covariance(self, X: Array, noise: bool) -> Array:
-        covariance = self._posterior.covariance(X)
-        if noise:
-            eye = Backend(X).xp.eye(X.shape[0], dtype=X.dtype, device=Backend(X).device)
-            covariance = covariance + self._posterior.noise_variance * eye
-        return covariance
-
-    def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
-        """Predict the central interval in which a new target lies with the given probability.
-
-        Parameters
-        ----------
-        X : (N, D) array-like
-        coverage : float between 0 and 1
-
-        Returns
-        -------
-        lower, upper : (N,) or (N, p) arrays
-        """
-        from scipy.stats import norm
-
-        check_number("coverage", coverage, above=0)
-        if coverage >= 1:
-            raise ValueError(f"coverage must lie between 0 and 1; got {coverage!r}.")
-        mean, std = self.predict(X, return_std=True)
-        width = float(norm.ppf(0.5 + 0.5 * coverage)) * std
-        return mean - width, mean + width
-
-    def sample_y(
-        self, X: Any, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True
-    ) -> Array:
-        """Draw samples of the targets at X from the posterior.
-
-        Parameters
-        ----------
-        X : (N, D) array-like
-        n_samples : int
-        random_state : int, RandomState or None
-        noise : bool
-            Whether the samples include the noise of a target.
-
-        Returns
-        -------
-        (N, n_samples) or (N, p, n_samples) array
-        """
-        check_is_fitted(self, "_posterior")
-        check_integer("n_samples", n_samples, 1)
-        X = check_predict_inputs(self, X)
-        rng = check_random_state(random_state)
-        mean = to_numpy(self._posterior.mean(X)).astype(np.float64)
-        covariance = to_numpy(self._covariance(X, noise)).astype(np.float64)
-        columns = [sample(column, covariance, n_samples, rng) for column in mean.T]
-        samples = self._scale.samples(np.stack(columns, axis=1), self._target_shape)
-        return Backend(X).asarray(samples)
-
-    def loo_predict(self) -> tuple[Array, Array]:
-        """Predict every training row from all the others, in closed form.
-
-        Returns
-        -------
-        mean, std : (n,) or (n, p) arrays
-            The leave-one-out mean and standard deviation (with noise) of each target; a row of
-            weight 0 was left out of the fit anyway.
-        """
-        check_is_fitted(self, "_posterior")
-        mean, variance = self._loo
-        xp = Backend(mean).xp
-        std = xp.sqrt(variance)
-        if self._loo_dropped is not None:
-            mean, std = self._with_dropped(mean, std)
-        return self._scale.mean(mean, self._target_shape), self._scale.std(std, self._target_shape)
-
-    def _with_dropped(self, mean: Array, std: Array) -> tuple[Array, Array]:
-        """Put the rows of weight 0 back in their places, with their ordinary predictions."""
-        used, X = self._loo_dropped
-        backend = Backend(mean)
-        other_mean, other_variance = self._posterior.mean_and_variance(X)
-        other_std = backend.xp.sqrt(other_variance + self._posterior.noise_variance)
-        places = np.argsort(np.concatenate([np.flatnonzero(used), np.flatnonzero(~used)]))
-        order = backend.integers(places)
-        both_means = backend.xp.concat([mean, backend.asarray(other_mean)], axis=0)
-        both_stds = backend.xp.concat([std, backend.asarray(other_std)], axis=0)
-        return (
-            backend.xp.take(both_means, order, axis=0),
-            backend.xp.take(both_stds, order, axis=0),
-        )
-
-
-class _TrainingData:
-    """The rows with a positive weight, with targets as the model works on them, (p, n)."""
-
-    def __init__(self, X: Array, y: Array, weights: np.ndarray | None, normalize: bool):
-        self.backend = Backend(X)
-        xp = self.backend.xp
-        y = y[:, None] if y.ndim == 1 else y
-        self.used: np.ndarray | None = None
-        self.dropped: tuple[np.ndarray, Array] | None = None
-        if weights is not None and np.any(weights == 0):
-            self.used = weights > 0
-            kept = self.backend.integers(np.flatnonzero(self.used))
-            gone = self.backend.integers(np.flatnonzero(~self.used))
-            self.dropped = self.used, xp.take(X, gone, axis=0)
-            X, y = xp.take(X, kept, axis=0), xp.take(y, kept, axis=0)
-            weights = weights[self.used]
-        self.X = X
-        self.scale = TargetScale.from_data(to_numpy(y), weights, normalize)
-        self.y = self.backend.asarray(self.scale.normalised(to_numpy(y)).T.copy())
-        self.weights = None if weights is None else self.backend.asarray(weights)
-
-    def original_places(self, indices: np.ndarray) -> np.ndarray:
-        """Return the places of used rows among all rows."""
-        return indices if self.used is None else np.flatnonzero(self.used)[indices]

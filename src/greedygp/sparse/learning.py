@@ -145,6 +145,7 @@ class _Problem:
         self.fixed_noise = noise_variance
         self.learn_kernel = learn_kernel
         self.variance = _mean_variance(y, weights)
+        self.last_good = self.starts()[0]
 
     def unpack(self, x: np.ndarray) -> tuple[Kernel, float]:
         noise = self.fixed_noise if self.fixed_noise is not None else float(np.exp(x[-1]))
@@ -188,11 +189,10 @@ class _Problem:
 
     def solve(self, max_iter: int) -> Hyperparameters:
         starts = self.starts()
-        self.last_good = starts[0]
         x = min(starts, key=lambda start: self.value_and_gradient(start)[0])
         if len(x) == 0:
             value = self.value_and_gradient(x)[0]
-            return Hyperparameters(self.kernel, self.fixed_noise, value, 0, True)
+            return Hyperparameters(*self.unpack(x), value, 0, True)
         options: dict[str, Any] = {"maxiter": max_iter}
         result = scipy.optimize.minimize(
             self.value_and_gradient,

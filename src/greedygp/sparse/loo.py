@@ -87,9 +87,8 @@ def candidate_sums(state: SparseState, candidates: Candidates, name: str) -> np.
     if name == "nlgpp":
         total = total + state.weighted_log_noise
     if name == "gpe" and state.uses_prior_variance:
-        total = total + _sum_of_prior_left(state) - state.noise_variance * _new_trace(
-            state, candidates
-        )
+        total = total + _sum_of_prior_left(state)
+        total = total - state.noise_variance * _new_trace(state, candidates)
     return total
 
 
@@ -109,6 +108,7 @@ class _TileScore:
         self.backend: Backend = state.backend
         self.name = name
         self.candidates = candidates
+        self.residual = candidates.residual or []
         self.with_prior = name == "nlgpp" and state.uses_prior_variance
         d = np.sqrt(candidates.d2)
         self.inverse_d = self.backend.asarray(1.0 / d)[:, None]
@@ -134,7 +134,7 @@ class _TileScore:
     def _tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
         """Score a few candidates; the last four arrays are scratch."""
         backend = self.backend
-        residual = self.candidates.residual[block.number][part, :]
+        residual = self.residual[block.number][part, :]
         backend.multiply(residual, self.inverse_d[part, :], out=zeta)
         backend.multiply(zeta, zeta, out=left)
         if rows.weight is not None:  # 1 + (1 - c) eta

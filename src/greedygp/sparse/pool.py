@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from greedygp.arrays import Array, to_numpy
@@ -18,6 +20,8 @@ from greedygp.sparse.candidates import Candidates, advance, make_buffers
 from greedygp.sparse.state import AppendedRow, SparseState
 
 __all__ = ["CandidateCache", "KernelRowCache", "Pool"]
+
+HOST_ARRAYS = ("index", "prior", "e2", "d2", "base2", "gain", "z", "nu")
 
 
 class Pool:
@@ -90,7 +94,7 @@ class CandidateCache:
 
     def advance(self, state: SparseState, appended: AppendedRow) -> None:
         """Bring the kept candidates up to date."""
-        if len(self):
+        if self.kept is not None:
             advance(self.kept, state, appended)
 
     def retain(
@@ -144,16 +148,14 @@ def _fill(
 def _joined(state: SparseState, parts: list[Candidates], order: np.ndarray) -> Candidates:
     """Return the host arrays of several candidates in the given order, without their rows."""
 
-    def pick(name: str) -> np.ndarray | None:
-        arrays = [getattr(part, name) for part in parts]
-        return None if arrays[0] is None else np.concatenate(arrays)[order]
+    def pick(name: str) -> np.ndarray:
+        return np.concatenate([getattr(part, name) for part in parts])[order]
 
     xp = state.backend.xp
     inputs = xp.concat([part.inputs for part in parts], axis=0)
     inputs = xp.take(inputs, state.backend.integers(order), axis=0)
-    names = ("prior", "e2", "d2", "base2", "gain", "z", "nu")
-    host = [pick(name) for name in names]
-    return Candidates(pick("index"), inputs, *host, [], None, parts[0].stable)
+    host: dict[str, Any] = {name: pick(name) for name in HOST_ARRAYS}
+    return Candidates(inputs=inputs, stable=parts[0].stable, base=[], **host)
 
 
 class KernelRowCache:

@@ -11,6 +11,8 @@ Four ways to propose, by how a criterion scores:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from greedygp.arrays import Array, to_numpy
@@ -146,7 +148,7 @@ class InformationSelector(SparseSelector):
 class PursuitSelector(SparseSelector):
     """Matching pursuit with its cache of kernel rows."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self._rows: KernelRowCache | None = None
         self._fresh = self.working_set or CHUNK
@@ -224,7 +226,7 @@ class PursuitSelector(SparseSelector):
 class PrefitSelector(SparseSelector):
     """The working set is scored with all coefficients refitted; the best of it may be cached."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         useless = self.state.approximation == "fitc" or self.working_set is None
         self.cache = CandidateCache(0 if useless else self.cache_size)
@@ -237,8 +239,8 @@ class PrefitSelector(SparseSelector):
         """Score the cache and fresh candidates; those in the basis' span are dropped for good."""
         while len(self.pool) or len(self.cache):
             index, scores = self._score_fresh()
-            self._score_cached()
-            if len(self.cache):
+            if self.cache.kept is not None:
+                self._cached_scores = self._score(self.cache.kept)
                 index = np.concatenate([self.cache.kept.index, index])
                 scores = np.concatenate([self._cached_scores, scores])
             alive = np.isfinite(scores)
@@ -261,14 +263,11 @@ class PrefitSelector(SparseSelector):
     # --- scoring -------------------------------------------------------------------------------
 
     def _score_fresh(self) -> tuple[np.ndarray, np.ndarray]:
-        all_of_them = self.working_set is None
-        index = self.pool.members if all_of_them else self.pool.draw(self.working_set)
+        size = self.working_set
+        index = self.pool.members if size is None else self.pool.draw(size)
         self._fresh, self._fresh_scores = None, np.empty(0)
         if len(index) == 0:
             return NOTHING
-        if self._buffers is None:
-            rows = min(CHUNK, len(index))
-            self._buffers = (make_buffers(self.state, rows + 1), self._residual_buffers(rows))
         parts = []
         for start in range(0, len(index), CHUNK):
             self._fresh = self._evaluate(index[start : start + CHUNK])
@@ -279,12 +278,12 @@ class PrefitSelector(SparseSelector):
         self._fresh_scores = scores
         return index, scores
 
-    def _residual_buffers(self, rows: int) -> list[Array]:
-        return make_buffers(self.state, rows) if self.criterion.needs_residual else []
-
     def _evaluate(self, index: np.ndarray) -> Candidates:
-        assert self._buffers is not None
         inputs = self._take_inputs(index)
+        if self._buffers is None:
+            residual = make_buffers(self.state, len(index)) if self.criterion.needs_residual else []
+            self._buffers = (make_buffers(self.state, len(index) + 1), residual)
+        buffers = self._buffers
 
         def run() -> Candidates:
             return evaluate(
@@ -293,7 +292,7 @@ class PrefitSelector(SparseSelector):
                 inputs,
                 from_rows=self.from_rows,
                 with_residual=self.criterion.needs_residual,
-                buffers=self._buffers,
+                buffers=buffers,
             )
 
         found = run()
@@ -314,10 +313,6 @@ class PrefitSelector(SparseSelector):
         candidates.d2[dependent] = candidates.e2[dependent] = 1.0
         scores = self.criterion.score(self.state, candidates)
         return np.where(dependent | ~np.isfinite(scores), np.inf, scores)
-
-    def _score_cached(self) -> None:
-        if len(self.cache):
-            self._cached_scores = self._score(self.cache.kept)
 
     def _exact(self, index: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Under FITC, score exactly: all, or the few that came best through the screening."""

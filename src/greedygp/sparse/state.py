@@ -102,7 +102,8 @@ class SparseState:
         self.w = np.zeros((0, self.n_targets))
         self.indices: list[int] = []
         self._defect = GrowingMatrix()
-        self._forget_defect()
+        self._largest_defect = 0.0
+        self.last_row_checked = True
         self.basis = X[:0, :]
         self.jitter = 0.0
         self.drift = 0.0

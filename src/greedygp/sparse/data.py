@@ -1,4 +1,4 @@
-"""Targets as the model works on them: centred and scaled, a column each, and back again."""
+"""Training data as the model works on them, and predictions back in the units of y."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedygp.arrays import Array, Backend
+from greedygp.arrays import Array, Backend, to_numpy
 
-__all__ = ["TargetScale"]
+__all__ = ["TargetScale", "TrainingData"]
 
 
 @dataclass
@@ -56,3 +56,29 @@ class TargetScale:
         """Return samples (N, p, s) in the units of y, without the middle axis for one target."""
         values = samples * self.width[None, :, None] + self.centre[None, :, None]
         return values if shape else values[:, 0, :]
+
+
+class TrainingData:
+    """The rows with a positive weight, with targets as the model works on them, (p, n)."""
+
+    def __init__(self, X: Array, y: Array, weights: np.ndarray | None, normalize: bool):
+        self.backend = Backend(X)
+        xp = self.backend.xp
+        y = y[:, None] if y.ndim == 1 else y
+        self.used: np.ndarray | None = None
+        self.dropped: tuple[np.ndarray, Array] | None = None
+        if weights is not None and np.any(weights == 0):
+            self.used = weights > 0
+            kept = self.backend.integers(np.flatnonzero(self.used))
+            gone = self.backend.integers(np.flatnonzero(~self.used))
+            self.dropped = self.used, xp.take(X, gone, axis=0)
+            X, y = xp.take(X, kept, axis=0), xp.take(y, kept, axis=0)
+            weights = weights[self.used]
+        self.X = X
+        self.scale = TargetScale.from_data(to_numpy(y), weights, normalize)
+        self.y = self.backend.asarray(self.scale.normalised(to_numpy(y)).T.copy())
+        self.weights = None if weights is None else self.backend.asarray(weights)
+
+    def original_places(self, indices: np.ndarray) -> np.ndarray:
+        """Return the places of used rows among all rows."""
+        return indices if self.used is None else np.flatnonzero(self.used)[indices]

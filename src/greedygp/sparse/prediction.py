@@ -1,0 +1,151 @@
+"""What a fitted sparse GP answers: means, error bars, intervals, samples, leave-one-out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.sparse.data import TargetScale
+from greedygp.sparse.posterior import Posterior, sample
+from greedygp.validation import check_integer, check_number, check_predict_inputs
+
+__all__ = ["PredictionMixin"]
+
+
+class PredictionMixin:
+    """Predictions of an estimator that has a posterior, the scale and the shape of y."""
+
+    n_features_in_: int
+    _posterior: Posterior
+    _scale: TargetScale
+    _target_shape: tuple[int, ...]
+    _loo: tuple[Array, Array]
+    _loo_dropped: tuple[np.ndarray, Array] | None
+
+    def predict(
+        self, X: Any, return_std: bool = False, return_cov: bool = False, *, noise: bool = True
+    ) -> Any:
+        """Predict the targets.
+
+        Parameters
+        ----------
+        X : (N, D) array-like
+        return_std : bool
+            Whether the standard deviation is returned too.
+        return_cov : bool
+            Whether the full covariance is returned too.
+        noise : bool
+            Whether they include the noise of a target (as opposed to the latent function).
+
+        Returns
+        -------
+        mean : (N,) or (N, p) array
+        std : (N,) or (N, p) array, if `return_std`
+        cov : (N, N) or (N, N, p) array, if `return_cov`
+        """
+        if return_std and return_cov:
+            raise ValueError("Ask for one of return_std and return_cov, not for both.")
+        check_is_fitted(self, "_posterior")
+        X = check_predict_inputs(self, X)
+        if return_std:
+            mean, variance = self._posterior.mean_and_variance(X)
+            extra = self._posterior.noise_variance if noise else 0.0
+            std = Backend(X).xp.sqrt(variance + extra)
+            return self._scale.mean(mean, self._target_shape), self._scale.std(
+                std, self._target_shape
+            )
+        mean = self._scale.mean(self._posterior.mean(X), self._target_shape)
+        if return_cov:
+            return mean, self._scale.covariance(self._covariance(X, noise), self._target_shape)
+        return mean
+
+    def _covariance(self, X: Array, noise: bool) -> Array:
+        covariance = self._posterior.covariance(X)
+        if noise:
+            eye = Backend(X).xp.eye(X.shape[0], dtype=X.dtype, device=Backend(X).device)
+            covariance = covariance + self._posterior.noise_variance * eye
+        return covariance
+
+    def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
+        """Predict the central interval in which a new target lies with the given probability.
+
+        Parameters
+        ----------
+        X : (N, D) array-like
+        coverage : float between 0 and 1
+
+        Returns
+        -------
+        lower, upper : (N,) or (N, p) arrays
+        """
+        check_number("coverage", coverage, above=0)
+        if coverage >= 1:
+            raise ValueError(f"coverage must lie between 0 and 1; got {coverage!r}.")
+        mean, std = self.predict(X, return_std=True)
+        width = float(ndtri(0.5 + 0.5 * coverage)) * std
+        return mean - width, mean + width
+
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True
+    ) -> Array:
+        """Draw samples of the targets at X from the posterior.
+
+        Parameters
+        ----------
+        X : (N, D) array-like
+        n_samples : int
+        random_state : int, RandomState or None
+        noise : bool
+            Whether the samples include the noise of a target.
+
+        Returns
+        -------
+        (N, n_samples) or (N, p, n_samples) array
+        """
+        check_is_fitted(self, "_posterior")
+        check_integer("n_samples", n_samples, 1)
+        X = check_predict_inputs(self, X)
+        rng = check_random_state(random_state)
+        mean = to_numpy(self._posterior.mean(X)).astype(np.float64)
+        covariance = to_numpy(self._covariance(X, noise)).astype(np.float64)
+        columns = [sample(column, covariance, n_samples, rng) for column in mean.T]
+        samples = self._scale.samples(np.stack(columns, axis=1), self._target_shape)
+        return Backend(X).asarray(samples)
+
+    def loo_predict(self) -> tuple[Array, Array]:
+        """Predict every training row from all the others, in closed form.
+
+        Returns
+        -------
+        mean, std : (n,) or (n, p) arrays
+            The leave-one-out mean and standard deviation (with noise) of each target; a row of
+            weight 0 was left out of the fit anyway.
+        """
+        check_is_fitted(self, "_posterior")
+        mean, variance = self._loo
+        xp = Backend(mean).xp
+        std = xp.sqrt(variance)
+        if self._loo_dropped is not None:
+            mean, std = self._with_dropped(mean, std, *self._loo_dropped)
+        return self._scale.mean(mean, self._target_shape), self._scale.std(std, self._target_shape)
+
+    def _with_dropped(
+        self, mean: Array, std: Array, used: np.ndarray, X: Array
+    ) -> tuple[Array, Array]:
+        """Put the rows of weight 0 back in their places, with their ordinary predictions."""
+        backend = Backend(mean)
+        other_mean, other_variance = self._posterior.mean_and_variance(X)
+        other_std = backend.xp.sqrt(other_variance + self._posterior.noise_variance)
+        places = np.argsort(np.concatenate([np.flatnonzero(used), np.flatnonzero(~used)]))
+        order = backend.integers(places)
+        both_means = backend.xp.concat([mean, backend.asarray(other_mean)], axis=0)
+        both_stds = backend.xp.concat([std, backend.asarray(other_std)], axis=0)
+        return (
+            backend.xp.take(both_means, order, axis=0),
+            backend.xp.take(both_stds, order, axis=0),
+        )
