@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -26,7 +26,7 @@ from threadpoolctl import ThreadpoolController
 
 Array = Any
 
-__all__ = ["Array", "Backend", "detached", "namespace", "to_numpy"]
+__all__ = ["Array", "Backend", "Background", "detached", "namespace", "to_numpy"]
 
 
 def namespace(*arrays: Array) -> Any:
@@ -190,13 +190,8 @@ class Backend:
         """
         if light or len(items) == 1 or self.threads == 1:
             return [function(item) for item in items]
-        pool = _pool(os.getpid(), self.threads)
-        tasks = [pool.submit(function, item) for item in items[1:]]
-        try:
-            return [function(items[0]), *(task.result() for task in tasks)]
-        except BaseException:  # Ctrl-C too: nobody may write to the rows after this has returned
-            wait(tasks)
-            raise
+        others = Background(self, function, items[1:])
+        return [function(items[0]), *others.results()]
 
     @contextmanager
     def threads_over_blocks(self) -> Iterator[None]:
@@ -206,6 +201,34 @@ class Backend:
             return
         with _blas().limit(limits=1, user_api="blas"):
             yield
+
+
+class Background:
+    """Work that has been handed to the helper threads, to be asked for later.
+
+    What no helper has begun when the results are asked for, the caller does itself.
+    """
+
+    def __init__(self, backend: Backend, function: Callable[[Any], Any], items: Sequence[Any]):
+        self._function, self._items = function, items
+        self._tasks: list[Future | None] = [None] * len(items)
+        if backend.threads > 1:
+            pool = _pool(os.getpid(), backend.threads)
+            self._tasks = [pool.submit(function, item) for item in items]
+
+    def results(self) -> list[Any]:
+        """Return the results in the order of the items."""
+        try:
+            return [self._result(i) for i in range(len(self._items))]
+        except BaseException:  # Ctrl-C too: nobody may write to the rows after this has returned
+            wait([task for task in self._tasks if task is not None and not task.cancel()])
+            raise
+
+    def _result(self, i: int) -> Any:
+        task = self._tasks[i]
+        if task is None or task.cancel():
+            return self._function(self._items[i])
+        return task.result()
 
 
 @cache

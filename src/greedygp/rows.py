@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.arrays import Array, Backend, Background, to_numpy
 
 __all__ = ["RowBlock", "Rows"]
 
@@ -62,6 +62,10 @@ class Rows:
         if isinstance(parts[0], tuple):
             return tuple(sum(values[1:], start=values[0]) for values in zip(*parts, strict=True))
         return sum(parts[1:], start=parts[0])
+
+    def start(self, function: Callable[[RowBlock], Any]) -> Background:
+        """Begin to apply the function to every block, behind what the caller does meanwhile."""
+        return Background(self.backend, function, self.blocks)
 
     def concatenate(self, function: Callable[[RowBlock], Array]) -> Array:
         """Apply the function to every block and join its results along their last axis."""

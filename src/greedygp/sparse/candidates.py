@@ -22,11 +22,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.arrays import Array, Backend, Background, to_numpy
 from greedygp.rows import RowBlock
 from greedygp.sparse.state import AppendedRow, Column, SparseState
 
-__all__ = ["Candidates", "advance", "evaluate", "evaluate_one", "make_buffers"]
+__all__ = [
+    "Candidates",
+    "advance",
+    "evaluate",
+    "evaluate_one",
+    "fill_kernel_rows",
+    "make_buffers",
+]
 
 
 def dependence_tolerance(backend: Backend) -> float:
@@ -135,6 +142,7 @@ def evaluate(
     from_rows: bool,
     with_residual: bool,
     buffers: tuple[list[Array], list[Array]],
+    kernel_rows_ready: bool = False,
 ) -> Candidates:
     """Compute the state of fresh candidates.
 
@@ -149,6 +157,8 @@ def evaluate(
         Whether a criterion wants the residual rows.
     buffers : two lists of row arrays
         Where base rows (and one row more) and residual rows are written.
+    kernel_rows_ready : bool
+        Whether the first of them hold the kernel's values already.
     """
     if state.drifted:
         state.rebuild()
@@ -156,6 +166,8 @@ def evaluate(
     if stable and not state.keep_v:
         state.store_v()
     base = [buffer[: len(index), :] for buffer in buffers[0]]
+    if not kernel_rows_ready:
+        fill_kernel_rows(state, inputs, buffers[0]).results()
     wide = state.backend.xp.astype(inputs, state.backend.float64, copy=False)
     prior = to_numpy(state.kernel.diag(wide)).astype(np.float64)
     make = _stable if stable else _direct
@@ -169,11 +181,17 @@ def evaluate(
     return found
 
 
+def fill_kernel_rows(state: SparseState, inputs: Array, buffers: list[Array]) -> Background:
+    """Begin to write the candidates' kernel rows (not yet whitened) into the buffers."""
+    count = inputs.shape[0]
+    return state.rows.start(lambda block: block.cross(inputs, out=buffers[block.number][:count, :]))
+
+
 def _direct(state, index, inputs, prior, buffers, base, from_rows) -> Candidates:
     backend = state.backend
 
     def phase(block: RowBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        Kt = block.cross(inputs, out=base[block.number])
+        Kt = base[block.number]
         Kt *= block.row_scale[None, :]
         squares = backend.row_dots(Kt, Kt)
         targets = to_numpy(backend.matmul(Kt, block.row_yt.T)).astype(np.float64)
@@ -205,7 +223,7 @@ def _stable(state, index, inputs, prior, buffers, base, from_rows) -> Candidates
     coefficients = backend.asarray(nu)
 
     def phase(block: RowBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rows = block.cross(inputs, out=base[block.number])
+        rows = base[block.number]
         rows *= block.row_scale[None, :]
         rows -= backend.matmul(coefficients, block.V[:m, :])
         z = _products_with_z(state, block, buffers[block.number], len(index))

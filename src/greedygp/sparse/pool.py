@@ -55,6 +55,10 @@ class Pool:
         places = self._rng.choice(self._count, size=size, replace=False, shuffle=False)
         return np.sort(self._members[places])
 
+    def holds(self, index: np.ndarray) -> np.ndarray:
+        """Tell which of them are still to be had."""
+        return self._place[index] < self._count
+
     def remove(self, index: np.ndarray) -> None:
         """Take members out; those that are out already are passed over."""
         for one in np.asarray(index, dtype=np.intp):

@@ -11,15 +11,17 @@ Four ways to propose, by how a criterion scores:
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array, to_numpy
+from greedygp.arrays import Array, Background, to_numpy
 from greedygp.sparse.candidates import (
     Candidates,
     evaluate,
     evaluate_one,
+    fill_kernel_rows,
     kernel_with_basis,
     make_buffers,
 )
@@ -223,6 +225,16 @@ class PursuitSelector(SparseSelector):
         return -0.5 * state.noise_variance * numerator / (prior + squares)
 
 
+@dataclass
+class _Batch:
+    """Fresh candidates, and their kernel rows if somebody is at work on them."""
+
+    index: np.ndarray
+    inputs: Array
+    buffers: list[Array] = field(default_factory=list)
+    rows: Background | None = None
+
+
 class PrefitSelector(SparseSelector):
     """The working set is scored with all coefficients refitted; the best of it may be cached."""
 
@@ -230,7 +242,9 @@ class PrefitSelector(SparseSelector):
         super().__init__(*args, **kwargs)
         useless = self.state.approximation == "fitc" or self.working_set is None
         self.cache = CandidateCache(0 if useless else self.cache_size)
-        self._buffers: tuple[list[Array], list[Array]] | None = None
+        self._base_buffers: list[list[Array]] = [[], []]  # this step's and the next one's
+        self._residual_buffers: list[Array] | None = None
+        self._upcoming: _Batch | None = None
         self._fresh: Candidates | None = None
         self._fresh_scores = np.empty(0)
         self._cached_scores = np.empty(0)
@@ -263,42 +277,97 @@ class PrefitSelector(SparseSelector):
     # --- scoring -------------------------------------------------------------------------------
 
     def _score_fresh(self) -> tuple[np.ndarray, np.ndarray]:
-        size = self.working_set
-        index = self.pool.members if size is None else self.pool.draw(size)
+        """Score this step's fresh candidates; those of the next step are prepared meanwhile."""
         self._fresh, self._fresh_scores = None, np.empty(0)
-        if len(index) == 0:
-            return NOTHING
         parts = []
-        for start in range(0, len(index), CHUNK):
-            self._fresh = self._evaluate(index[start : start + CHUNK])
+        batches = self._batches()
+        for batch in batches:
+            self._fresh = self._evaluate(batch)
+            self._upcoming = self._prepare_next()
             parts.append(self._score(self._fresh))
-        scores = np.concatenate(parts)
-        if len(parts) > 1:  # the rows of all but the last chunk are gone
+        if not parts:
+            return NOTHING
+        if len(parts) > 1:  # the rows of all but the last batch are gone
             self._fresh = None
-        self._fresh_scores = scores
-        return index, scores
+        self._fresh_scores = np.concatenate(parts)
+        return np.concatenate([batch.index for batch in batches]), self._fresh_scores
 
-    def _evaluate(self, index: np.ndarray) -> Candidates:
-        inputs = self._take_inputs(index)
-        if self._buffers is None:
-            residual = make_buffers(self.state, len(index)) if self.criterion.needs_residual else []
-            self._buffers = (make_buffers(self.state, len(index) + 1), residual)
-        buffers = self._buffers
+    def _batches(self) -> list[_Batch]:
+        """Return this step's fresh candidates, few enough at a time for their rows to be held."""
+        if self.working_set is None:
+            members = self.pool.members
+            chunks = [members[i : i + CHUNK] for i in range(0, len(members), CHUNK)]
+            return [_Batch(chunk, self._take_inputs(chunk)) for chunk in chunks]
+        batch, self._upcoming = self._upcoming, None
+        if batch is not None:
+            self._drop_taken(batch)
+        if batch is None or len(batch.index) == 0:
+            index = self.pool.draw(self.working_set)
+            batch = _Batch(index, self._take_inputs(index))
+        return [batch] if len(batch.index) else []
 
-        def run() -> Candidates:
+    def _drop_taken(self, batch: _Batch) -> None:
+        """Drop who has left the pool since it was drawn; the last rows move into the holes."""
+        assert batch.rows is not None
+        batch.rows.results()
+        held = self.pool.holds(batch.index)
+        if np.all(held):
+            return
+        count = int(np.sum(held))
+        order = np.arange(count)
+        holes, movers = np.flatnonzero(~held[:count]), count + np.flatnonzero(held[count:])
+        order[holes] = movers
+        for buffer in batch.buffers:
+            for hole, mover in zip(holes, movers, strict=True):
+                buffer[int(hole), :] = buffer[int(mover), :]
+        batch.index = batch.index[order]
+        batch.inputs = self._take_inputs(batch.index)
+
+    def _prepare_next(self) -> _Batch | None:
+        """Draw the next step's candidates and begin to compute their kernel rows.
+
+        Where few are left they are drawn when their step comes, for then it matters who exactly
+        has left the pool and who has come back to it.
+        """
+        if self.working_set is None or len(self.pool) < 3 * self.working_set:
+            return None
+        index = self.pool.draw(self.working_set)
+        batch = _Batch(index, self._take_inputs(index))
+        batch.buffers = self._spare_buffers(len(index))
+        batch.rows = fill_kernel_rows(self.state, batch.inputs, batch.buffers)
+        return batch
+
+    def _spare_buffers(self, count: int) -> list[Array]:
+        """Return the base buffers that the present candidates are not in."""
+        self._base_buffers.reverse()
+        buffers = self._base_buffers[0]
+        if not buffers or buffers[0].shape[0] <= count:
+            buffers = self._base_buffers[0] = make_buffers(self.state, count + 1)
+        return buffers
+
+    def _evaluate(self, batch: _Batch) -> Candidates:
+        count = len(batch.index)
+        if self.criterion.needs_residual and self._residual_buffers is None:
+            self._residual_buffers = make_buffers(self.state, count)
+        ready = batch.rows is not None
+        if not ready:
+            batch.buffers = self._spare_buffers(count)
+
+        def run(ready: bool) -> Candidates:
             return evaluate(
                 self.state,
-                index,
-                inputs,
+                batch.index,
+                batch.inputs,
                 from_rows=self.from_rows,
                 with_residual=self.criterion.needs_residual,
-                buffers=buffers,
+                buffers=(batch.buffers, self._residual_buffers or []),
+                kernel_rows_ready=ready,
             )
 
-        found = run()
+        found = run(ready)
         if found.unreliable(self.state.backend):
             self._to_stable_form()
-            found = run()
+            found = run(False)
         return found
 
     def _to_stable_form(self) -> None:
