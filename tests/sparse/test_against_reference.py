@@ -99,7 +99,10 @@ def assert_values_exact(estimator, problem, approximation="dtc", ill_conditioned
         rtol = 1e-8
         if ill_conditioned:
             K_uu = reference.kernel(estimator.basis_[:m], estimator.basis_[:m])
-            rtol = np.clip(10 * np.finfo(float).eps * np.linalg.cond(K_uu), 1e-8, 1e-3)
+            rtol = max(10 * np.finfo(float).eps * np.linalg.cond(K_uu), 1e-8)
+            if rtol > 1e-4:  # here the reference has no digits to compare with either
+                assert np.all(np.isfinite(estimator.path_["value"][m - 1 :]))
+                break
         assert_allclose(value, exact, rtol=rtol, atol=1e-10, err_msg=f"after {m} steps")
 
 

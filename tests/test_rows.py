@@ -1,0 +1,112 @@
+"""Rows in blocks: covering, mapping, adding up, gathering."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from greedygp.arrays import Backend, to_numpy
+from greedygp.rows import Rows
+
+SIZES = {"one block": [11], "three blocks": [5, 2, 4], "a block for each row": [1] * 11}
+
+
+@pytest.fixture(params=SIZES)
+def sizes(request):
+    return SIZES[request.param]
+
+
+@pytest.fixture(params=["numpy", "torch", "array_api_strict"])
+def rows(request, sizes, monkeypatch):
+    """Rows 0..10 that know their own number, and (in float32) a matrix of capacity 4."""
+    xp = pytest.importorskip(request.param)
+    monkeypatch.setattr(Backend, "block_sizes", lambda self, n_rows, most=8192: sizes)
+    made = Rows(Backend(xp.asarray([0.0], dtype=xp.float32)), 11)
+    for block in made.blocks:
+        block.place = made.backend.asarray(np.arange(block.start, block.stop))
+        lines = np.arange(4)[:, None] * 100
+        block.table = made.backend.asarray(lines + np.arange(block.start, block.stop))
+    return made
+
+
+def test_blocks_cover_the_rows_in_order(rows, sizes):
+    assert [block.number for block in rows.blocks] == list(range(len(sizes)))
+    covered = [i for block in rows.blocks for i in range(block.start, block.stop)]
+    assert covered == list(range(rows.n_rows)) == list(range(11))
+    assert [block.stop - block.start for block in rows.blocks] == sizes
+
+
+def test_real_block_sizes_cover_the_rows():
+    rows = Rows(Backend(np.zeros(1)), 5001)
+    assert rows.blocks[0].start == 0
+    assert rows.blocks[-1].stop == 5001
+    for left, right in zip(rows.blocks[:-1], rows.blocks[1:]):
+        assert left.stop == right.start
+
+
+def test_a_block_knows_its_own(rows):
+    index = np.array([10, 0, 3, 3, 7])
+    places = np.full(5, -1)
+    for block in rows.blocks:
+        where, local = block.owns(index)
+        places[where] = to_numpy(block.place)[local]
+    assert_array_equal(places, index)
+
+
+def test_a_block_without_its_own(rows):
+    for block in rows.blocks:
+        where, local = block.owns(np.array([11, -1]))
+        assert len(where) == len(local) == 0
+
+
+@pytest.mark.parametrize("light", [True, False])
+def test_map_gives_one_result_a_block_in_order(rows, light):
+    assert rows.map(lambda block: block.start, light=light) == [b.start for b in rows.blocks]
+
+
+@pytest.mark.parametrize("light", [True, False])
+def test_sums(rows, light):
+    total = rows.sum(lambda block: float(np.sum(to_numpy(block.place))), light=light)
+    assert total == 55
+    array = rows.sum(lambda block: np.sum(to_numpy(block.table), axis=1), light=light)
+    assert_array_equal(array, [55 + 11 * 100 * k for k in range(4)])
+    count, both = rows.sum(
+        lambda block: (block.stop - block.start, np.array([1.0, block.start])), light=light
+    )
+    assert count == 11
+    assert_array_equal(both, [len(rows.blocks), sum(block.start for block in rows.blocks)])
+
+
+def test_a_sum_leaves_the_parts_alone(rows):
+    parts = [np.ones(2) for _ in rows.blocks]
+    rows.sum(lambda block: parts[block.number])
+    assert_array_equal(parts, np.ones((len(rows.blocks), 2)))
+
+
+def test_concatenate(rows):
+    assert_array_equal(to_numpy(rows.concatenate(lambda block: block.place)), np.arange(11))
+    table = to_numpy(rows.concatenate(lambda block: block.table))
+    assert_array_equal(table, np.arange(4)[:, None] * 100 + np.arange(11))
+
+
+class TestGather:
+    index = np.array([10, 0, 3, 3, 7])
+
+    def test_a_vector(self, rows):
+        gathered = rows.gather("place", self.index)
+        assert isinstance(gathered, np.ndarray)
+        assert gathered.dtype == np.float64
+        assert_array_equal(gathered, self.index)
+
+    def test_a_matrix_gives_a_line_for_each_row(self, rows):
+        expected = self.index[:, None] + np.arange(4) * 100
+        assert_array_equal(rows.gather("table", self.index), expected)
+
+    @pytest.mark.parametrize("length", [0, 1, 3])
+    def test_only_the_first_lines(self, rows, length):
+        expected = self.index[:, None] + np.arange(length) * 100
+        assert_array_equal(rows.gather("table", self.index, length), expected)
+
+    def test_nobody(self, rows):
+        nobody = np.empty(0, dtype=np.intp)
+        assert rows.gather("place", nobody).shape == (0,)
+        assert rows.gather("table", nobody, 2).shape == (0, 2)
