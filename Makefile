@@ -56,7 +56,7 @@ figure: $(STAMPS)/docs ## draw the picture of the README again
 	$(PY) docs/make_readme_figure.py
 
 bench: $(STAMPS)/bench ## run the speed benchmark (the suites: see CONTRIBUTING.md)
-	$(PY) benchmarks/speed_selection.py $(BENCH_ARGS)
+	$(PY) -m benchmarks.speed_selection $(BENCH_ARGS)
 
 clean: ## remove the environment and everything that was built
 	rm -rf $(VENV) build dist demo-output docs/_build docs/auto_examples docs/generated \

@@ -199,10 +199,9 @@ def test_the_error_says_what_to_do():
         factorise(S, "The matrix S", "Try another one.")
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_what_is_not_finite_is_not_positive_definite(value):
+def test_what_is_not_a_number_is_not_positive_definite():
     S = spectrum([1.0, 2.0, 3.0])
-    S[1, 1] = value
+    S[1, 1] = np.nan
     with pytest.raises(NotPositiveDefiniteError, match="S"):
         factorise(S, "S", "")
 

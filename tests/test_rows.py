@@ -63,6 +63,11 @@ def test_map_gives_one_result_a_block_in_order(rows, light):
     assert rows.map(lambda block: block.start, light=light) == [b.start for b in rows.blocks]
 
 
+def test_started_work_gives_one_result_a_block_in_order(rows):
+    begun = rows.start(lambda block: block.start)
+    assert begun.results() == [block.start for block in rows.blocks]
+
+
 @pytest.mark.parametrize("light", [True, False])
 def test_sums(rows, light):
     total = rows.sum(lambda block: float(np.sum(to_numpy(block.place))), light=light)

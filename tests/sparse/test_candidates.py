@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedygp.sparse.candidates import advance, evaluate_one
+from greedygp.sparse.candidates import (
+    advance,
+    evaluate,
+    evaluate_one,
+    fill_kernel_rows,
+    make_buffers,
+)
 
 BASIS = [4, 17, 0, 25, 9]
 OTHERS = np.array([1, 2, 8, 14, 20, 27])
@@ -115,6 +121,26 @@ def test_one_alone_equals_one_of_many(SmallProblem, keep_v):
         assert len(one) == 1
         for name in ("e2", "d2", "gain", "z", "nu"):
             assert_allclose(getattr(one, name)[0], getattr(many, name)[i], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("keep_v", [True, False])
+def test_kernel_rows_may_be_prepared(SmallProblem, keep_v):
+    problem = SmallProblem(p=2, weights=True)
+    state = problem.grown(BASIS, keep_v=keep_v)
+    buffers = make_buffers(state, len(OTHERS) + 1), make_buffers(state, len(OTHERS))
+    fill_kernel_rows(state, problem.X[OTHERS], buffers[0]).results()
+    found = evaluate(
+        state,
+        OTHERS,
+        problem.X[OTHERS],
+        from_rows=True,
+        with_residual=True,
+        buffers=buffers,
+        kernel_rows_ready=True,
+    )
+    expected = problem.evaluate(state, OTHERS)
+    assert_same(found, expected, 1e-14)
+    assert_same_rows(found, expected, 1e-14, ("base", "residual"))
 
 
 def test_column(SmallProblem):

@@ -8,7 +8,7 @@ from greedygp.sparse.criteria import CRITERIA, Criterion
 
 PREFIT = ("nlpp", "nlml", "loo_cve", "nlgpp", "gpe")
 BASIS = [4, 17, 0, 25]
-OTHERS = np.array([1, 2, 8, 14, 20])
+OTHERS = np.array([1, 8, 14, 20])
 
 pytestmark = pytest.mark.usefixtures("three_blocks")
 
@@ -25,9 +25,7 @@ def assert_scores_come_true(problem, name, approximation, keep_v, rtol):
         state = problem.grown(BASIS[:size], **options)
         scores = criterion.score(state, problem.evaluate(state, OTHERS))
         assert scores.shape == (len(OTHERS),)
-        values = [
-            criterion.value(problem.grown([*BASIS[:size], j], **options)) for j in OTHERS
-        ]
+        values = [criterion.value(problem.grown([*BASIS[:size], j], **options)) for j in OTHERS]
         assert_allclose(scores, values, rtol=rtol)
         assert len(np.unique(np.round(values, 4))) == len(OTHERS)
 
@@ -43,11 +41,10 @@ def test_scores_come_true(SmallProblem, name, approximation, p, weights):
 
 
 @pytest.mark.parametrize("weights", [False, True])
-@pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("approximation", ["dtc", "sor"])
 @pytest.mark.parametrize("name", PREFIT)
-def test_scores_come_true_in_float32(SmallProblem, name, approximation, p, weights):
-    problem = SmallProblem(p=p, weights=weights, dtype=np.float32)
+def test_scores_come_true_in_float32(SmallProblem, name, approximation, weights):
+    problem = SmallProblem(p=2, weights=weights, dtype=np.float32)
     assert_scores_come_true(problem, name, approximation, True, 1e-3)
 
 
@@ -65,8 +62,11 @@ def test_scores_do_not_depend_on_tiles(SmallProblem, monkeypatch, name, weights)
 
 def measures():
     """Return criteria and approximations; some criteria are measured by DTC's formulas only."""
-    yield from ((name, approximation) for name in CRITERIA for approximation in ("dtc", "sor"))
-    yield from ((name, "fitc") for name in CRITERIA if CRITERIA[name].exact_fitc)
+    own_form = [name for name in CRITERIA if CRITERIA[name].exact_fitc]
+    return [
+        *((name, approximation) for name in CRITERIA for approximation in ("dtc", "sor")),
+        *((name, "fitc") for name in own_form),
+    ]
 
 
 @pytest.mark.parametrize("weights", [False, True])

@@ -80,6 +80,7 @@ class TestPool:
             expected = expected - set(index) if out else expected | set(index)
             assert_array_equal(some.members, sorted(expected))
             assert len(some) == len(expected)
+            assert_array_equal(some.holds(np.arange(10)), np.isin(np.arange(10), list(expected)))
             assert set(some.draw(3)) <= expected
 
     def test_everyone_is_drawn_equally_often(self):
