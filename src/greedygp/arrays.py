@@ -128,13 +128,19 @@ class Backend:
         """Elementwise maximum, into `out` if given."""
         return self._into("maximum", out, left, right)
 
+    def sqrt(self, values: Array, out: Array | None = None) -> Array:
+        """Elementwise square root, into `out` if given."""
+        return self._into("sqrt", out, values)
+
     def exp(self, values: Array, out: Array | None = None) -> Array:
         """Elementwise exponential, into `out` if given."""
         return self._into("exp", out, values)
 
     def row_dots(self, left: Array, right: Array) -> np.ndarray:
-        """Return, on the host, the scalar products of the rows of `left` and `right`."""
-        return to_numpy(self.xp.vecdot(left, right)).astype(np.float64)
+        """Return, on the host, the scalar products of the rows of both, summed in float64."""
+        if self.dtype != self.float64:
+            return self.sums(left * right, axis=-1)
+        return to_numpy(self.xp.vecdot(left, right))
 
     def sums(self, values: Array, axis: int | None = None) -> np.ndarray:
         """Return sums taken in float64, on the host."""
@@ -147,7 +153,7 @@ class Backend:
             rows[lines, columns] = values
             return before
         before = self.empty(values.shape)
-        for i in range(len(lines)):
+        for i in range(lines.shape[0]):
             place = int(lines[i]), int(columns[i])
             before[i] = rows[place]
             rows[place] = values[i]
@@ -191,7 +197,12 @@ class Backend:
         if light or len(items) == 1 or self.threads == 1:
             return [function(item) for item in items]
         others = Background(self, function, items[1:])
-        return [function(items[0]), *others.results()]
+        try:
+            first = function(items[0])
+        except BaseException:
+            others.abandon()
+            raise
+        return [first, *others.results()]
 
     @contextmanager
     def threads_over_blocks(self) -> Iterator[None]:
@@ -220,9 +231,13 @@ class Background:
         """Return the results in the order of the items."""
         try:
             return [self._result(i) for i in range(len(self._items))]
-        except BaseException:  # Ctrl-C too: nobody may write to the rows after this has returned
-            wait([task for task in self._tasks if task is not None and not task.cancel()])
+        except BaseException:
+            self.abandon()
             raise
+
+    def abandon(self) -> None:
+        """Cancel what has not begun and wait for the rest: nobody may write to the rows later."""
+        wait([task for task in self._tasks if task is not None and not task.cancel()])
 
     def _result(self, i: int) -> Any:
         task = self._tasks[i]

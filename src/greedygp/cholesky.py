@@ -28,6 +28,8 @@ def factorise(matrix: np.ndarray, name: str, remedy: str) -> tuple[np.ndarray, f
     name, remedy : str
         For the error's sentence: what the matrix is, and what to change.
     """
+    if not np.all(np.isfinite(np.tril(matrix))):
+        raise NotPositiveDefiniteError(name, len(matrix), 0.0, f"It has NaN or infinity. {remedy}")
     scale = float(np.mean(np.diagonal(matrix))) if len(matrix) else 1.0
     for relative in JITTERS:
         jitter = relative * scale

@@ -34,6 +34,9 @@ class Selector(Protocol):
     def add(self, index: int) -> float:
         """Add one of the proposed candidates and return the model's measure after that."""
 
+    def progress(self) -> float:
+        """Return what must fall for the run to go on (often the measure itself)."""
+
 
 @dataclass
 class SelectionPath:
@@ -44,11 +47,6 @@ class SelectionPath:
 
     def __len__(self) -> int:
         return len(self.steps)
-
-    @property
-    def values(self) -> np.ndarray:
-        """The measure after each step."""
-        return np.array([step[1] for step in self.steps])
 
     def as_array(self) -> np.ndarray:
         """Return the steps as a structured array with the fields index, value, score, seconds."""
@@ -62,7 +60,8 @@ class Stopping:
     Parameters
     ----------
     patience : int or None
-        Steps without a new minimum before stopping. None: never stop, and keep every step.
+        Steps without a new minimum, of the measure or of the progress, before stopping. None:
+        never stop, and keep every step.
     tol : float
         Relative improvement of the measure that counts as a new minimum.
     deadline : float or None
@@ -74,16 +73,24 @@ class Stopping:
     deadline: float | None = None
     best: float = np.inf
     best_size: int = 0
+    _furthest: float = np.inf
+    _last_progress: int = 0
 
-    def observe(self, size: int, value: float) -> str | None:
+    def observe(self, size: int, value: float, progress: float) -> str | None:
         """Take note of a step; return why to stop, or None."""
-        if self.best_size == 0 or value < self.best - self.tol * abs(self.best):
+        if self._is_better(value, self.best, self.best_size):
             self.best, self.best_size = value, size
-        if self.patience is not None and size - self.best_size >= self.patience:
+            self._last_progress = size
+        if self._is_better(progress, self._furthest, self._last_progress):
+            self._furthest, self._last_progress = progress, size
+        if self.patience is not None and size - self._last_progress >= self.patience:
             return "patience"
         if self.deadline is not None and time.perf_counter() > self.deadline:
             return "time_limit"
         return None
+
+    def _is_better(self, value: float, best: float, size: int) -> bool:
+        return size == 0 or not np.isfinite(best) or value < best - self.tol * abs(best)
 
     def size_to_keep(self, size: int) -> int:
         """Return the size to go back to."""
@@ -127,7 +134,7 @@ def forward_selection(
             path.steps.append(
                 (int(index[best]), value, float(score[best]), time.perf_counter() - start)
             )
-            reason = stopping.observe(selector.size, value)
+            reason = stopping.observe(selector.size, value, selector.progress())
             if after_step is not None and after_step(path):
                 reason = "callback"
             if reason is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
+import scipy.sparse
 from sklearn.utils.validation import validate_data
 
 from greedygp.arrays import Array, Backend, detached, namespace, to_numpy
@@ -49,7 +50,10 @@ def check_number(
     what = f"a finite number {bound}" + (", or None" if or_none else "")
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {what}; got {value!r}.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf
     low = (above is not None and number <= above) or (least is not None and number < least)
     if not np.isfinite(number) or low:
         raise ValueError(f"{name} must be {what}; got {value!r}.")
@@ -73,6 +77,7 @@ def check_training_data(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target "
             "y is None."
         )
+    y = _numeric_targets(y)
     try:
         X, y = validate_data(
             estimator,
@@ -89,6 +94,21 @@ def check_training_data(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
     if not np.all(np.isfinite(y)):
         raise ValueError("Input y contains NaN or infinity; remove those rows.")
     return X, y
+
+
+def _numeric_targets(y: Any) -> Any:
+    """Return y, as numbers where it came as objects; raise a sentence about y if it cannot be."""
+    if scipy.sparse.issparse(y):
+        raise TypeError("y is a sparse matrix; pass it dense, with y.toarray().")
+    kind = getattr(np.asarray(y).dtype, "kind", "O")
+    if kind == "c":
+        raise ValueError("Complex data not supported: y has complex numbers.")
+    if kind not in "OUSMm":
+        return y
+    try:
+        return np.asarray(y).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must hold numbers, for this is regression; {error}.") from error
 
 
 def _naming_columns(error: Exception, X: Any) -> Exception:
@@ -109,6 +129,7 @@ def _naming_columns(error: Exception, X: Any) -> Exception:
 def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Array, Array]:
     X = _check_foreign("X", X)
     estimator.n_features_in_ = X.shape[1]
+    vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
     backend = Backend(X)
     if y is None:
         raise ValueError("y is None, but this estimator needs targets.")
@@ -117,12 +138,14 @@ def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Arra
             f"X and y come from different array libraries ({backend.xp.__name__} and "
             f"{namespace(y).__name__}); pass both from one."
         )
-    y = detached(y) if _foreign(y) else backend.asarray(np.asarray(y))
+    y = detached(y) if _foreign(y) else backend.asarray(np.asarray(_numeric_targets(y)))
     if y.ndim not in (1, 2) or y.shape[0] != X.shape[0]:
         raise ValueError(
             f"y must have shape ({X.shape[0]},) or ({X.shape[0]}, n_targets) to go with X; got "
             f"{tuple(y.shape)}."
         )
+    if backend.xp.isdtype(y.dtype, "complex floating"):
+        raise ValueError("Complex data not supported: y has complex numbers.")
     y = backend.xp.astype(y, X.dtype, copy=False)
     _check_finite("y", y)
     return X, y
@@ -184,7 +207,7 @@ def check_weights(sample_weight: Any, X: Array) -> np.ndarray | None:
     try:
         weights = np.asarray(to_numpy(sample_weight), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must hold numbers; got {sample_weight!r}.") from error
+        raise ValueError(f"sample_weight must hold numbers; {error}.") from error
     if weights.shape != (X.shape[0],):
         raise ValueError(
             f"sample_weight.shape == {weights.shape}, expected ({X.shape[0]},): one weight a row."

@@ -167,12 +167,13 @@ def test_a_damaged_last_row_is_noticed_and_repaired(SmallProblem, whole, keep_v,
     problem = SmallProblem()
     state = problem.grown(CHOSEN[:-1], keep_v=keep_v)
     state.rows.blocks[1].Z[state.size - 1, :] *= 1.001
-    # The products of the next candidates tell of the damage; those after them start afresh.
+    # The products of the next candidates tell of the damage; a selector then rebuilds.
     problem.evaluate(state, [20, 21], with_residual=with_residual)
     assert state.drifted
     assert state.drift > 1e-5
-    found = problem.evaluate(state, [CHOSEN[-1]], with_residual=with_residual)
+    state.rebuild()
     assert not state.drifted
+    found = problem.evaluate(state, [CHOSEN[-1]], with_residual=with_residual)
     assert_as_defined(problem, state, whole)
     state.append(found.column(0))
     assert_as_defined(problem, state, whole)
@@ -185,6 +186,8 @@ def test_a_damaged_older_row_is_noticed(SmallProblem, whole):
     state.rows.blocks[0].Z[2, :] *= 1.01
     problem.append(state, CHOSEN[-2])
     assert state.drift > 1e-7
+    assert state.drifted
+    state.rebuild()
     problem.append(state, CHOSEN[-1])
     assert_as_defined(problem, state, whole)
 

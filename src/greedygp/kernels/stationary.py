@@ -305,7 +305,7 @@ class _MaternCross(StationaryCross):
         else:
             S = self.product(X, out)
             S[S < 0.0] = 0.0
-        return self.backend._into("sqrt", S, S)
+        return self.backend.sqrt(S, out=S)
 
     def _squared_differences(self, X: Array, out: Array | None) -> Array:
         """Return `r^2` feature by feature, accurate relative to itself.

@@ -38,7 +38,7 @@ __all__ = [
 
 def dependence_tolerance(backend: Backend) -> float:
     """Return the part of its prior variance below which a candidate is in the basis' span."""
-    return max(1e-10, 100.0 * backend.epsilon)
+    return max(1e-9, 100.0 * backend.epsilon)
 
 
 @dataclass
@@ -160,8 +160,6 @@ def evaluate(
     kernel_rows_ready : bool
         Whether the first of them hold the kernel's values already.
     """
-    if state.drifted:
-        state.rebuild()
     stable = state.keep_v or not from_rows
     if stable and not state.keep_v:
         state.store_v()
@@ -170,8 +168,11 @@ def evaluate(
         fill_kernel_rows(state, inputs, buffers[0]).results()
     wide = state.backend.xp.astype(inputs, state.backend.float64, copy=False)
     prior = to_numpy(state.kernel.diag(wide)).astype(np.float64)
-    make = _stable if stable else _direct
-    found = make(state, index, inputs, prior, buffers[0], base, from_rows)
+    if stable:
+        nu = _nu(state, index, inputs, from_rows)
+        found = _stable(state, index, inputs, prior, nu, buffers[0], base)
+    else:
+        found = _direct(state, index, inputs, prior, buffers[0], base)
     if with_residual:
         residual = [buffer[: len(index), :] for buffer in buffers[1]]
         found.z = state.corrected(found.z)
@@ -187,7 +188,7 @@ def fill_kernel_rows(state: SparseState, inputs: Array, buffers: list[Array]) ->
     return state.rows.start(lambda block: block.cross(inputs, out=buffers[block.number][:count, :]))
 
 
-def _direct(state, index, inputs, prior, buffers, base, from_rows) -> Candidates:
+def _direct(state, index, inputs, prior, buffers, base) -> Candidates:
     backend = state.backend
 
     def phase(block: RowBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -213,12 +214,16 @@ def _direct(state, index, inputs, prior, buffers, base, from_rows) -> Candidates
     return Candidates(index, inputs, prior, e2, d2, base2, gain, z, nu, False, base)
 
 
-def _stable(state, index, inputs, prior, buffers, base, from_rows) -> Candidates:
+def _nu(state, index, inputs, from_rows) -> np.ndarray:
+    """Return `G^-1 K_uJ`: the columns of V where they are exact enough."""
+    if from_rows and state.backend.epsilon < 1e-12:
+        scale = state.rows.gather("scale", index)[:, None]
+        return state.rows.gather("V", index, state.size) / scale
+    return state.G.solve_rows(kernel_with_basis(state, inputs))
+
+
+def _stable(state, index, inputs, prior, nu, buffers, base) -> Candidates:
     backend, m = state.backend, state.size
-    if from_rows and backend.epsilon < 1e-12:
-        nu = state.rows.gather("V", index, m) / state.rows.gather("scale", index)[:, None]
-    else:
-        nu = state.G.solve_rows(kernel_with_basis(state, inputs))
     e2 = prior - np.sum(nu * nu, axis=1)
     coefficients = backend.asarray(nu)
 

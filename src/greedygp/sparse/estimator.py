@@ -79,9 +79,10 @@ class SparseGPRegressor(
         Candidates carried from step to step (DTC and SoR); for `matching_pursuit` the number of
         kernel rows held.
     patience : int or None
-        Steps without a new minimum of the measure before stopping and going back to the minimum;
-        None: run to `max_basis`. Without effect for `nlpp`, `matching_pursuit`, `info_gain` and
-        `random`, whose values only fall or mean nothing.
+        Steps without a new minimum of the measure (for `nlgpp`, or of the leave-one-out error)
+        before stopping and going back to the minimum; None: run to `max_basis`. Without effect
+        for `nlpp`, `matching_pursuit`, `info_gain` and `random`, whose values only fall or mean
+        nothing.
     tol : float
         Relative improvement of the measure that counts as a new minimum.
     objective : {"nlml", None}
@@ -92,7 +93,8 @@ class SparseGPRegressor(
     normalize_y : bool
         Whether targets are centred and scaled to unit variance for the fit.
     time_limit : float or None
-        Seconds after which the selection ends with what it has.
+        Seconds after which the fit ends with what it has; learning hyperparameters takes at most
+        half of them.
     random_state : int, RandomState or None
 
     Attributes
@@ -194,7 +196,7 @@ class SparseGPRegressor(
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         self._target_shape = tuple(y.shape[1:])
         self._scale = data.scale
-        self._learn(data, rng)
+        self._learn(data, rng, start)
         with data.backend.threads_over_blocks():
             state, path, keep = self._select(data, pool, rng, start, given)
             self._store(data, state, path, keep)
@@ -239,8 +241,8 @@ class SparseGPRegressor(
             raise ValueError(f"candidates: {error}") from error
         return Backend(X).asarray(pool)
 
-    def _learn(self, data: TrainingData, rng: np.random.Generator) -> None:
-        """Set the kernel and the noise variance."""
+    def _learn(self, data: TrainingData, rng: np.random.Generator, start: float) -> None:
+        """Set the kernel and the noise variance (in at most half of the time there is)."""
         kernel = self.kernel
         if isinstance(kernel, ScikitLearnKernel):
             kernel = from_sklearn(kernel)
@@ -258,8 +260,16 @@ class SparseGPRegressor(
             None if data.weights is None else to_numpy(data.weights).astype(np.float64),
             max_iter=self.max_iter,
             learn_kernel=self.objective is not None,
+            deadline=None if self.time_limit is None else start + 0.5 * self.time_limit,
             random_state=rng,
         )
+        if not learnt.converged and learnt.n_iter >= self.max_iter:
+            warnings.warn(
+                f"The hyperparameters had not settled after max_iter={self.max_iter} iterations; "
+                "raise max_iter, or give the kernel a better start.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         self.kernel_, self.noise_variance_ = learnt.kernel, learnt.noise_variance
         self.objective_value_ = learnt.value
 
@@ -319,6 +329,7 @@ class SparseGPRegressor(
             )
 
         path = forward_selection(selector, limit, stopping, after_step)
+        selector.close()
         for task in (stage, fit):
             task.call_on_fit_task_end(estimator=self, reconstruction_attributes=so_far, **given)
         return path
@@ -334,7 +345,7 @@ class SparseGPRegressor(
         state.approximation = self.approximation
         state.truncate(keep)
         self._posterior = Posterior(state)
-        self.basis_ = state.basis
+        self.basis_ = 1.0 * state.basis
         self.basis_indices_ = data.original_places(np.array(state.indices, dtype=np.intp))
         self.n_basis_ = state.size
         self.path_ = path.as_array()

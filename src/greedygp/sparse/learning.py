@@ -12,6 +12,7 @@ every backend learns the same numbers.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,9 +52,11 @@ def default_kernel(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> 
     weights : (n,) array or None
     """
     spread = np.sqrt(_variances(X, weights))
-    spread[spread <= 1e-12 * np.maximum(np.max(np.abs(X), axis=0), 1e-300)] = 1.0
+    rounding = 8.0 * np.finfo(np.float64).eps * np.max(np.abs(X), axis=0)
+    spread[spread <= np.maximum(rounding, 1e-300)] = 1.0
     length_scale = spread * np.sqrt(X.shape[1])
-    return Gaussian(variance=_mean_variance(y, weights), length_scale=length_scale)
+    square = float(np.mean(np.average(y**2, axis=0, weights=weights)))  # the prior mean is zero
+    return Gaussian(variance=square if square > 1e-300 else 1.0, length_scale=length_scale)
 
 
 def _variances(columns: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -100,6 +103,7 @@ def subset_evidence(
     n_rows: int = SUBSET_ROWS,
     max_iter: int = 100,
     learn_kernel: bool = True,
+    deadline: float | None = None,
     random_state: np.random.Generator | int | None = None,
 ) -> Hyperparameters:
     """Learn hyperparameters by the evidence of a full GP on at most `n_rows` random rows.
@@ -115,6 +119,8 @@ def subset_evidence(
     n_rows, max_iter : int
     learn_kernel : bool
         False: only the noise is learnt.
+    deadline : float or None
+        Value of `time.perf_counter()` at which to stop.
     random_state : Generator, int or None
         Chooses the rows.
 
@@ -134,7 +140,7 @@ def subset_evidence(
         X, y = X[rows], y[rows]
         weights = None if weights is None else weights[rows]
     problem = _Problem(kernel, noise_variance, X, y, weights, learn_kernel)
-    return problem.solve(max_iter)
+    return problem.solve(max_iter, deadline)
 
 
 class _Problem:
@@ -187,13 +193,18 @@ class _Problem:
             return bounds
         return np.vstack([bounds, np.log(self.variance * np.array(NOISE_BOUNDS))])
 
-    def solve(self, max_iter: int) -> Hyperparameters:
+    def solve(self, max_iter: int, deadline: float | None) -> Hyperparameters:
         starts = self.starts()
         x = min(starts, key=lambda start: self.value_and_gradient(start)[0])
         if len(x) == 0:
             value = self.value_and_gradient(x)[0]
             return Hyperparameters(*self.unpack(x), value, 0, True)
         options: dict[str, Any] = {"maxiter": max_iter}
+
+        def stop_in_time(intermediate_result: Any) -> None:
+            if deadline is not None and time.perf_counter() > deadline:
+                raise StopIteration
+
         result = scipy.optimize.minimize(
             self.value_and_gradient,
             x,
@@ -201,6 +212,7 @@ class _Problem:
             method="L-BFGS-B",
             bounds=self.bounds(),
             options=options,
+            callback=stop_in_time,
         )
         kernel, noise = self.unpack(result.x)
         return Hyperparameters(kernel, noise, float(result.fun), int(result.nit), result.success)

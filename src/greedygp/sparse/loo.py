@@ -200,10 +200,9 @@ class _TileScore:
     def _sum_of_logs(self, variance: Array, rows: _RowConstants) -> np.ndarray:
         """Return `sum w log(t / lam)`; eight factors share a logarithm where that is safe."""
         backend, xp = self.backend, self.backend.xp
-        if rows.weight is not None or backend.epsilon > 1e-12:
+        if rows.weight is not None or backend.epsilon > 1e-12 or not rows.logs_can_be_shared:
             logs = xp.log(variance)
             return backend.sums(logs if rows.weight is None else logs * rows.weight, axis=1)
-        # 1 <= t / lam <= 1 + k / s2 (and the SMALLEST): far from overflow for eight factors
         eighth = variance.shape[1] // 8
         sums = backend.sums(xp.log(variance[:, 8 * eighth :]), axis=1)
         half = 4 * eighth
@@ -226,6 +225,8 @@ class _RowConstants:
         self.common_noise = None if state.approximation == "fitc" else state.noise_variance
         self.root_noise = None if self.common_noise else make(xp.sqrt(block.lam))
         self.prior_left = make(_prior_left(state, block) / block.lam) if state.keep_v else None
+        # eight factors of t / lam <= k / s2 + 1 / SMALLEST must not overflow
+        self.logs_can_be_shared = float(xp.max(block.prior / block.lam)) < 1e30
         if weight is None:
             self.left = make(1.0 - block.leverage)
             self.noise_of_all = make(block.lam)

@@ -3,7 +3,7 @@
 With `v = G^-1 k_u*` and `z = L_B^-1 v`: the mean is `z'w`, the variance of the latent value
 `k_** - v'v + z'z` (SoR: `z'z`), and the noise `s2` comes on top. The cost is O(m) a row for the
 mean and O(m^2) for the variance; rows are worked through in tiles, so that memory does not grow
-with their number.
+with their number. Everything is computed in float64.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class Posterior:
 
     def mean(self, X: Array) -> Array:
         """Return the mean of the targets at X, (rows, p)."""
+        X = _wide(X)
         backend = Backend(X)
         if len(self.alpha) == 0:
             return backend.zeros((X.shape[0], self.n_targets))
@@ -57,6 +58,7 @@ class Posterior:
 
     def mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         """Return the mean (rows, p) and the variance of the latent value (rows,)."""
+        X = _wide(X)
         backend, xp = Backend(X), Backend(X).xp
         if len(self.alpha) == 0:
             prior = self.kernel.diag(X)
@@ -78,6 +80,7 @@ class Posterior:
 
     def covariance(self, X: Array) -> Array:
         """Return the full covariance of the latent values at X, (rows, rows)."""
+        X = _wide(X)
         backend = Backend(X)
         prior = self.kernel(X)
         if len(self.alpha) == 0:
@@ -101,6 +104,12 @@ class Posterior:
             return function(X)
         parts = [function(X[start : start + rows, :]) for start in range(0, X.shape[0], rows)]
         return backend.xp.concat(parts, axis=0)
+
+
+def _wide(X: Array) -> Array:
+    """Return X in float64: large coefficients of both signs would magnify a coarser kernel."""
+    xp = Backend(X).xp
+    return xp.astype(X, xp.float64, copy=False)
 
 
 def sample(

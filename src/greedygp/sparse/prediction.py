@@ -55,19 +55,25 @@ class PredictionMixin:
         if return_std:
             mean, variance = self._posterior.mean_and_variance(X)
             extra = self._posterior.noise_variance if noise else 0.0
-            std = Backend(X).xp.sqrt(variance + extra)
-            return self._scale.mean(mean, self._target_shape), self._scale.std(
-                std, self._target_shape
+            std = Backend(mean).xp.sqrt(variance + extra)
+            return self._as_y(X, self._scale.mean(mean, self._target_shape)), self._as_y(
+                X, self._scale.std(std, self._target_shape)
             )
-        mean = self._scale.mean(self._posterior.mean(X), self._target_shape)
+        mean = self._as_y(X, self._scale.mean(self._posterior.mean(X), self._target_shape))
         if return_cov:
-            return mean, self._scale.covariance(self._covariance(X, noise), self._target_shape)
+            covariance = self._scale.covariance(self._covariance(X, noise), self._target_shape)
+            return mean, self._as_y(X, covariance)
         return mean
+
+    def _as_y(self, X: Array, values: Array) -> Array:
+        """Return computed values in the dtype of the inputs that were given."""
+        return Backend(X).xp.astype(values, X.dtype, copy=False)
 
     def _covariance(self, X: Array, noise: bool) -> Array:
         covariance = self._posterior.covariance(X)
         if noise:
-            eye = Backend(X).xp.eye(X.shape[0], dtype=X.dtype, device=Backend(X).device)
+            backend = Backend(covariance)
+            eye = backend.xp.eye(X.shape[0], dtype=covariance.dtype, device=backend.device)
             covariance = covariance + self._posterior.noise_variance * eye
         return covariance
 

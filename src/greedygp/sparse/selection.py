@@ -72,6 +72,7 @@ class SparseSelector:
         self.cache_size = cache_size
         self.pool = Pool(inputs.shape[0], rng)
         self._column: Column | None = None
+        self._value = np.inf
         self._out_for_good: list[int] = []  # the basis, and who was found in its span
 
     @property
@@ -84,7 +85,19 @@ class SparseSelector:
         assert self._column is not None
         self.state.append(self._column)
         self._drop(index)
-        return self.criterion.value(self.state)
+        return self._measure()
+
+    def progress(self) -> float:
+        """Return what must fall for the run to go on."""
+        progress = self.criterion.progress(self.state)
+        return self._value if progress is None else progress
+
+    def close(self) -> None:
+        """End what is under way behind the scenes."""
+
+    def _measure(self) -> float:
+        self._value = self.criterion.value(self.state)
+        return self._value
 
     def _drop(self, index: int) -> None:
         """Take a candidate out for good."""
@@ -103,6 +116,11 @@ class SparseSelector:
             self._to_stable_form()
             one = evaluate_one(self.state, index, row, from_rows=self.from_rows)
         return one
+
+    def _repair(self) -> None:
+        """Compute the state anew if rounding has taken too much of it."""
+        if self.state.drifted:
+            self.state.rebuild()
 
     def _to_stable_form(self) -> None:
         """From now on keep V, and evaluate candidates in the form that loses fewer digits."""
@@ -123,6 +141,7 @@ class RandomSelector(SparseSelector):
 
     def propose(self) -> tuple[np.ndarray, np.ndarray]:
         """Propose one random candidate that is not in the span of the basis."""
+        self._repair()
         while len(self.pool):
             proposal = self._propose_alone(int(self.pool.draw(1)[0]), 0.0)
             if proposal is not None:
@@ -137,6 +156,7 @@ class InformationSelector(SparseSelector):
 
     def propose(self) -> tuple[np.ndarray, np.ndarray]:
         """Propose the best row that is not in the span of the basis."""
+        self._repair()
         gains = self.state.rows.concatenate(lambda block: self.criterion.gains(self.state, block))
         members = self.pool.members
         scores = to_numpy(gains)[members]
@@ -157,6 +177,7 @@ class PursuitSelector(SparseSelector):
 
     def propose(self) -> tuple[np.ndarray, np.ndarray]:
         """Propose the candidate of the largest decrease (8) among those whose rows are held."""
+        self._repair()
         while True:
             index, scores = self._score_all() if self.working_set is None else self._score_held()
             if len(index) == 0:
@@ -240,7 +261,9 @@ class PrefitSelector(SparseSelector):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        useless = self.state.approximation == "fitc" or self.working_set is None
+        # A working set that is cut into pieces does not leave its rows to be kept.
+        in_pieces = self.working_set is None or self.working_set > CHUNK
+        useless = in_pieces or self.state.approximation == "fitc"
         self.cache = CandidateCache(0 if useless else self.cache_size)
         self._base_buffers: list[list[Array]] = [[], []]  # this step's and the next one's
         self._residual_buffers: list[Array] | None = None
@@ -251,6 +274,7 @@ class PrefitSelector(SparseSelector):
 
     def propose(self) -> tuple[np.ndarray, np.ndarray]:
         """Score the cache and fresh candidates; those in the basis' span are dropped for good."""
+        self._repair()
         while len(self.pool) or len(self.cache):
             index, scores = self._score_fresh()
             if self.cache.kept is not None:
@@ -272,7 +296,12 @@ class PrefitSelector(SparseSelector):
         if self.cache.capacity:
             self._retain(index)
             self.cache.advance(self.state, appended)
-        return self.criterion.value(self.state)
+        return self._measure()
+
+    def close(self) -> None:
+        """Give up the next step's candidates."""
+        if self._upcoming is not None and self._upcoming.rows is not None:
+            self._upcoming.rows.abandon()
 
     # --- scoring -------------------------------------------------------------------------------
 
@@ -294,34 +323,33 @@ class PrefitSelector(SparseSelector):
 
     def _batches(self) -> list[_Batch]:
         """Return this step's fresh candidates, few enough at a time for their rows to be held."""
-        if self.working_set is None:
-            members = self.pool.members
-            chunks = [members[i : i + CHUNK] for i in range(0, len(members), CHUNK)]
-            return [_Batch(chunk, self._take_inputs(chunk)) for chunk in chunks]
         batch, self._upcoming = self._upcoming, None
         if batch is not None:
-            self._drop_taken(batch)
-        if batch is None or len(batch.index) == 0:
-            index = self.pool.draw(self.working_set)
-            batch = _Batch(index, self._take_inputs(index))
-        return [batch] if len(batch.index) else []
+            self._replace_taken(batch)
+            return [batch]
+        size = self.working_set
+        index = self.pool.members if size is None else self.pool.draw(size)
+        chunks = [index[i : i + CHUNK] for i in range(0, len(index), CHUNK)]
+        return [_Batch(chunk, self._take_inputs(chunk)) for chunk in chunks]
 
-    def _drop_taken(self, batch: _Batch) -> None:
-        """Drop who has left the pool since it was drawn; the last rows move into the holes."""
+    def _replace_taken(self, batch: _Batch) -> None:
+        """Put others in the place of those who have left the pool since the batch was drawn."""
         assert batch.rows is not None
         batch.rows.results()
-        held = self.pool.holds(batch.index)
-        if np.all(held):
+        gone = np.flatnonzero(~self.pool.holds(batch.index))
+        if len(gone) == 0:
             return
-        count = int(np.sum(held))
-        order = np.arange(count)
-        holes, movers = np.flatnonzero(~held[:count]), count + np.flatnonzero(held[count:])
-        order[holes] = movers
-        for buffer in batch.buffers:
-            for hole, mover in zip(holes, movers, strict=True):
-                buffer[int(hole), :] = buffer[int(mover), :]
-        batch.index = batch.index[order]
+        kept = np.delete(batch.index, gone)
+        self.pool.remove(kept)
+        others = self.pool.draw(len(gone))  # there are enough: see `_prepare_next`
+        self.pool.put_back(kept)
+        batch.index[gone] = others
         batch.inputs = self._take_inputs(batch.index)
+        inputs = self._take_inputs(others)
+        for block, buffer in zip(self.state.rows.blocks, batch.buffers, strict=True):
+            rows = block.cross(inputs)
+            for line, place in enumerate(gone):
+                buffer[int(place), :] = rows[line, :]
 
     def _prepare_next(self) -> _Batch | None:
         """Draw the next step's candidates and begin to compute their kernel rows.
@@ -329,9 +357,10 @@ class PrefitSelector(SparseSelector):
         Where few are left they are drawn when their step comes, for then it matters who exactly
         has left the pool and who has come back to it.
         """
-        if self.working_set is None or len(self.pool) < 3 * self.working_set:
+        size = self.working_set
+        if size is None or size > CHUNK or len(self.pool) < 3 * size + self.cache.capacity:
             return None
-        index = self.pool.draw(self.working_set)
+        index = self.pool.draw(size)
         batch = _Batch(index, self._take_inputs(index))
         batch.buffers = self._spare_buffers(len(index))
         batch.rows = fill_kernel_rows(self.state, batch.inputs, batch.buffers)
@@ -370,9 +399,18 @@ class PrefitSelector(SparseSelector):
             found = run(False)
         return found
 
+    def _repair(self) -> None:
+        """Candidates that were kept with the old factors are forgotten."""
+        if self.state.drifted:
+            self._forget()
+        super()._repair()
+
     def _to_stable_form(self) -> None:
         """Candidates in the other form are forgotten: the two cannot be mixed."""
         super()._to_stable_form()
+        self._forget()
+
+    def _forget(self) -> None:
         self.pool.put_back(self.cache.clear())
         self._fresh, self._fresh_scores = None, np.empty(0)
 
@@ -399,13 +437,15 @@ class PrefitSelector(SparseSelector):
     # --- the winner and the cache ----------------------------------------------------------------
 
     def _find(self, index: int) -> Column:
-        """Return the winner's rows: those at hand, unless little is left of it (then afresh)."""
-        for candidates in (self.cache.kept, self._fresh):
-            if candidates is not None:
-                place = np.flatnonzero(candidates.index == index)
-                healthy = candidates.e2[place] > 1e-6 * candidates.prior[place]
-                if len(place) and healthy[0]:
-                    return candidates.column(int(place[0]))
+        """Return the winner's rows: those at hand if they are fresh and much is left of it.
+
+        A cached candidate's rows carry the rounding of all their updates: good enough to score
+        it, but what enters the basis is computed afresh.
+        """
+        if self._fresh is not None:
+            place = np.flatnonzero(self._fresh.index == index)
+            if np.any(self._fresh.e2[place] > 1e-6 * self._fresh.prior[place]):
+                return self._fresh.column(int(place[0]))
         return self._one(index).column(0)
 
     def _retain(self, winner: int) -> None:

@@ -196,6 +196,7 @@ class SparseState:
         left of it after its part along Z is its new direction. The norm is taken from the
         residual itself, not from a difference of large numbers.
         """
+        assert column.stable or not self.keep_v, "a state with V takes columns of the stable form"
         m, e, z = self.size, column.e, column.z
         if not self.last_row_checked:
             self.check_last_row(self._along_last_row())
@@ -338,7 +339,8 @@ class SparseState:
         G, self.jitter = factorise(K_uu, "The basis' kernel matrix K_uu", REMEDY_PRIOR)
         self.G.replace(G)
         B = np.eye(self.size) + self.sum(self._rebuild_v)
-        L_B, _ = factorise(B, "I + V V'", REMEDY_POSTERIOR)
+        L_B, jitter = factorise(B, "I + V V'", REMEDY_POSTERIOR)
+        self.jitter = max(self.jitter, jitter)
         self.L_B.replace(L_B)
         self.Y.replace(self.L_B.solve_transposed(np.eye(self.size)))
         self._forget_defect()
