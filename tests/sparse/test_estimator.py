@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone, is_regressor
 from sklearn.callback import FitCallback, ProgressBar, ScoringMonitor
+from sklearn.datasets import make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
@@ -19,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedygp import SparseGPRegressor
+from greedygp.datasets import make_friedman
 from greedygp.kernels import Gaussian
 
 CRITERIA = (
@@ -571,3 +573,75 @@ def test_scoring_monitor():
 def test_callbacks_that_are_none():
     with pytest.raises(TypeError):
         fixed().set_callbacks("progress")
+
+
+# -------------------------------------------------------------------------- easy to get wrong
+
+
+@pytest.mark.parametrize("which", [1, 2])
+def test_noise_free_data(which):
+    """The NLGPP of a small basis rises where there is no noise; the run must not end there."""
+    made = make_friedman(which, 300, random_state=1, noise=0.0)
+    X, y = made.X, made.y
+    model = SparseGPRegressor(random_state=0, max_basis=150).fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.99
+
+
+@pytest.mark.parametrize("criterion", ["nlml", "loo_cve", "gpe"])
+def test_cached_winners_do_not_spoil_the_factors(criterion):
+    X, y = make_friedman1(400, noise=0.5, random_state=0)
+    model = fixed(
+        kernel=Gaussian(1.0, [1.0] * 10),
+        criterion=criterion,
+        cache_size=241,
+        working_set=59,
+        max_basis=100,
+        normalize_y=True,
+    ).fit(X, y)
+    assert model.drift_ < 1e-8
+
+
+def test_targets_far_from_zero_without_normalisation():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = 1e6 + np.sin(X[:, 0]) + 0.1 * rng.normal(size=100)
+    model = SparseGPRegressor(normalize_y=False, random_state=0).fit(X[:80], y[:80])
+    assert np.max(np.abs(model.predict(X[80:]) - y[80:])) < 10
+
+
+def test_inputs_with_a_tiny_spread():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    y = np.sin(X[:, 0]) + X[:, 1] + 0.05 * rng.normal(size=150)
+    model = SparseGPRegressor(random_state=0).fit(1e6 + 1e-4 * X[:100], y[:100])
+    assert model.score(1e6 + 1e-4 * X[100:], y[100:]) > 0.9
+
+
+def test_single_precision_inputs_of_a_double_precision_model():
+    X, y = make_friedman1(300, noise=0.1, random_state=0)
+    model = SparseGPRegressor(random_state=0).fit(X, y)
+    single = model.predict(X.astype(np.float32))
+    assert single.dtype == np.float32
+    assert_allclose(single, model.predict(X), atol=1e-3)
+
+
+def test_a_limit_of_iterations_is_told():
+    X, y = make_friedman1(100, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        SparseGPRegressor(max_iter=1, random_state=0).fit(X, y)
+
+
+def test_the_basis_is_the_users_to_change():
+    X, y = data()
+    model = fixed().fit(X, y)
+    before = model.predict(X)
+    model.basis_[...] = 0.0
+    assert_array_equal(model.predict(X), before)
+
+
+def test_a_working_set_of_many_pieces_with_a_cache():
+    X, y = make_friedman1(400, noise=0.5, random_state=0)
+    model = fixed(
+        kernel=Gaussian(1.0, [1.0] * 10), working_set=300, cache_size=10, max_basis=5
+    ).fit(X, y)
+    assert model.n_basis_ == 5

@@ -151,7 +151,7 @@ class _Problem:
         self.fixed_noise = noise_variance
         self.learn_kernel = learn_kernel
         self.variance = _mean_variance(y, weights)
-        self.last_good = self.starts()[0]
+        self.best, self.best_value = self.starts()[-1], np.inf
 
     def unpack(self, x: np.ndarray) -> tuple[Kernel, float]:
         noise = self.fixed_noise if self.fixed_noise is not None else float(np.exp(x[-1]))
@@ -163,10 +163,11 @@ class _Problem:
         try:
             value, d_theta, d_noise = evidence(kernel, noise, self.X, self.y, self.weights)
         except NotPositiveDefiniteError:
-            # No numbers out there: a bowl that leads back to where there were some.
-            away = x - self.last_good
+            # No numbers out there: a bowl that leads back to where they were best.
+            away = x - self.best
             return 1e10 * (1.0 + float(away @ away)), 2e10 * away
-        self.last_good = x.copy()
+        if value < self.best_value:
+            self.best, self.best_value = x.copy(), value
         gradient = np.concatenate(
             [
                 d_theta if self.learn_kernel else np.empty(0),
@@ -214,5 +215,6 @@ class _Problem:
             options=options,
             callback=stop_in_time,
         )
-        kernel, noise = self.unpack(result.x)
-        return Hyperparameters(kernel, noise, float(result.fun), int(result.nit), result.success)
+        return Hyperparameters(
+            *self.unpack(self.best), self.best_value, int(result.nit), bool(result.success)
+        )
