@@ -1,0 +1,116 @@
+"""What every way of proposing candidates shares: the pool, the state, appending one of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedygp.arrays import Array
+from greedygp.sparse.candidates import Candidates, evaluate_one
+from greedygp.sparse.criteria import Criterion
+from greedygp.sparse.pool import Pool
+from greedygp.sparse.state import Column, SparseState
+
+__all__ = ["CHUNK", "NOTHING", "SparseSelector"]
+
+NOTHING = (np.empty(0, dtype=np.intp), np.empty(0))
+CHUNK = 256  # candidates evaluated together at most
+
+
+class SparseSelector:
+    """What all selectors share.
+
+    Parameters
+    ----------
+    state : SparseState
+    criterion : Criterion
+    inputs : (N, D) row array
+        Where the candidates are: the training rows, or the user's array.
+    from_rows : bool
+        Whether `inputs` are the training rows.
+    working_set : int or None
+        Fresh candidates a step; None: all that are left.
+    cache_size : int
+    rng : numpy.random.Generator
+    """
+
+    def __init__(
+        self,
+        state: SparseState,
+        criterion: Criterion,
+        inputs: Array,
+        *,
+        from_rows: bool,
+        working_set: int | None,
+        cache_size: int,
+        rng: np.random.Generator,
+    ):
+        self.state = state
+        self.criterion = criterion
+        self.inputs = inputs
+        self.from_rows = from_rows
+        self.working_set = working_set
+        self.cache_size = cache_size
+        self.pool = Pool(inputs.shape[0], rng)
+        self._column: Column | None = None
+        self._value = np.inf
+        self._out_for_good: list[int] = []  # the basis, and who was found in its span
+
+    @property
+    def size(self) -> int:
+        """How many basis vectors there are."""
+        return self.state.size
+
+    def add(self, index: int) -> float:
+        """Append the candidate that was proposed alone."""
+        assert self._column is not None
+        self.state.append(self._column)
+        self._drop(index)
+        return self._measure()
+
+    def progress(self) -> float:
+        """Return what must fall for the run to go on."""
+        progress = self.criterion.progress(self.state)
+        return self._value if progress is None else progress
+
+    def close(self) -> None:
+        """End what is under way behind the scenes."""
+
+    def _measure(self) -> float:
+        self._value = self.criterion.value(self.state)
+        return self._value
+
+    def _drop(self, index: int) -> None:
+        """Take a candidate out for good."""
+        self.pool.remove(np.array([index]))
+        self._out_for_good.append(index)
+
+    def _take_inputs(self, index: np.ndarray) -> Array:
+        backend = self.state.backend
+        return backend.xp.take(self.inputs, backend.integers(index), axis=0)
+
+    def _one(self, index: int) -> Candidates:
+        """Return one candidate with its rows, in a form that can be relied on."""
+        row = self.inputs[index, :]
+        one = evaluate_one(self.state, index, row, from_rows=self.from_rows)
+        if one.unreliable(self.state.backend):
+            self._to_stable_form()
+            one = evaluate_one(self.state, index, row, from_rows=self.from_rows)
+        return one
+
+    def _repair(self) -> None:
+        """Compute the state anew if rounding has taken too much of it."""
+        if self.state.drifted:
+            self.state.rebuild()
+
+    def _to_stable_form(self) -> None:
+        """From now on keep V, and evaluate candidates in the form that loses fewer digits."""
+        self.state.store_v()
+
+    def _propose_alone(self, index: int, score: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Propose one candidate, unless it is numerically in the span of the basis."""
+        one = self._one(index)
+        if one.dependent(self.state.backend)[0]:
+            self._drop(index)
+            return None
+        self._column = one.column(0)
+        return one.index, np.array([score])
