@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import check_grad
-from scipy.stats import multivariate_normal
 
 from benchmarks import frame, hyperparameters
 from benchmarks.__main__ import main
@@ -62,23 +60,6 @@ def test_a_repeated_basis_vector_needs_jitter_and_says_so(data):
     basis = np.concatenate([X[:5], X[:1]])
     model = PrefixModel(PlainGaussian(), 0.05, basis, X, y)
     assert model.jitter > 0
-
-
-@pytest.mark.parametrize("bias", [False, True])
-def test_evidence_and_gradient(data, bias):
-    X, y, *_ = data
-    theta = np.log([1.5, 0.8, 2.0, 0.1] + [0.7] * bias)
-    scaled = X / np.exp(theta[1:3])
-    K = 1.5 * np.exp(-0.5 * ((scaled[:, None] - scaled[None]) ** 2).sum(axis=2)) + 0.7 * bias
-    expected = -multivariate_normal(cov=K + 0.1 * np.eye(len(X))).logpdf(y)
-    value, _ = hyperparameters._negative_log_evidence(theta, X, y)
-    assert value == pytest.approx(expected, rel=1e-6)
-    error = check_grad(
-        lambda t: hyperparameters._negative_log_evidence(t, X, y)[0],
-        lambda t: hyperparameters._negative_log_evidence(t, X, y)[1],
-        theta,
-    )
-    assert error < 1e-4
 
 
 def test_full_gp_on_subset_finds_the_noise_and_the_relevant_input():
