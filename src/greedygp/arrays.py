@@ -230,7 +230,9 @@ class Background:
     def results(self) -> list[Any]:
         """Return the results in the order of the items."""
         try:
-            return [self._result(i) for i in range(len(self._items))]
+            # Helpers begin with the first items, so the caller begins with the last.
+            found = [self._result(i) for i in reversed(range(len(self._items)))]
+            return [task.result() if isinstance(task, Future) else task for task in found[::-1]]
         except BaseException:
             self.abandon()
             raise
@@ -240,10 +242,11 @@ class Background:
         wait([task for task in self._tasks if task is not None and not task.cancel()])
 
     def _result(self, i: int) -> Any:
+        """Do item i, unless a helper has begun with it: then return its task."""
         task = self._tasks[i]
         if task is None or task.cancel():
             return self._function(self._items[i])
-        return task.result()
+        return task
 
 
 @cache

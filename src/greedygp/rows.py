@@ -63,9 +63,10 @@ class Rows:
             return tuple(sum(values[1:], start=values[0]) for values in zip(*parts, strict=True))
         return sum(parts[1:], start=parts[0])
 
-    def start(self, function: Callable[[RowBlock], Any]) -> Background:
-        """Begin to apply the function to every block, behind what the caller does meanwhile."""
-        return Background(self.backend, function, self.blocks)
+    def start(self, function: Callable[[RowBlock, Any], Any], parts: list) -> Background:
+        """Begin to apply the function to every block and part, behind what the caller does."""
+        work = [(block, part) for block in self.blocks for part in parts]
+        return Background(self.backend, lambda item: function(*item), work)
 
     def concatenate(self, function: Callable[[RowBlock], Array]) -> Array:
         """Apply the function to every block and join its results along their last axis."""

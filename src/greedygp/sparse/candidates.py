@@ -36,6 +36,9 @@ __all__ = [
 ]
 
 
+PIECES = 4  # of a block's kernel rows, so that whoever has time can take one
+
+
 def dependence_tolerance(backend: Backend) -> float:
     """Return the part of its prior variance below which a candidate is in the basis' span."""
     return max(1e-9, 100.0 * backend.epsilon)
@@ -185,7 +188,13 @@ def evaluate(
 def fill_kernel_rows(state: SparseState, inputs: Array, buffers: list[Array]) -> Background:
     """Begin to write the candidates' kernel rows (not yet whitened) into the buffers."""
     count = inputs.shape[0]
-    return state.rows.start(lambda block: block.cross(inputs, out=buffers[block.number][:count, :]))
+    piece = -(-count // PIECES)
+    parts = [slice(start, min(start + piece, count)) for start in range(0, count, piece)]
+
+    def fill(block: RowBlock, part: slice) -> None:
+        block.cross(inputs[part, :], out=buffers[block.number][part, :])
+
+    return state.rows.start(fill, parts if state.backend.threads > 1 else [slice(0, count)])
 
 
 def _direct(state, index, inputs, prior, buffers, base) -> Candidates:

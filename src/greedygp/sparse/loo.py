@@ -24,7 +24,7 @@ from greedygp.sparse.state import SparseState
 __all__ = ["candidate_sums", "loo_measure", "loo_rows"]
 
 SMALLEST = 1e-12  # of 1 - c eta, which is positive but for rounding
-TILE = 100_000  # entries of a tile of scores
+TILE = 60_000  # entries of a tile of scores
 
 
 def loo_rows(state: SparseState, block: RowBlock) -> tuple[Array, Array]:
@@ -141,10 +141,10 @@ class _TileScore:
             backend.multiply(left, rows.mix, out=variance)
             variance += rows.mixed
             left *= rows.copies
-        backend.subtract(rows.left, left, out=left)
-        backend.maximum(left, self.smallest, out=left)  # 1 - c eta
-        if self.name == "loo_cve":
+        backend.subtract(rows.left, left, out=left)  # 1 - c eta
+        if self.name == "loo_cve":  # a sign that rounding has turned does no harm to a square
             return self._squared_errors(rows, zeta, left, part, work)
+        backend.maximum(left, self.smallest, out=left)
         if rows.weight is None:
             backend.divide(rows.one, left, out=variance)
         else:
