@@ -341,6 +341,10 @@ def _shift_base(backend, block, kept, nu_l, appended) -> np.ndarray:
 def _subtract_outer(backend: Backend, rows: Array, coefficients: np.ndarray, row: Array) -> None:
     """Subtract `coefficients row'` from the rows, in place, a few rows at a time."""
     column = backend.asarray(coefficients)[:, None]
-    for start in range(0, rows.shape[0], 16):
-        part = slice(start, min(start + 16, rows.shape[0]))
-        rows[part, :] -= column[part, :] * row[None, :]
+    count, few = rows.shape[0], 16
+    scratch = backend.empty((min(few, count), rows.shape[1]))
+    for start in range(0, count, few):
+        part = slice(start, min(start + few, count))
+        product = scratch[: part.stop - part.start, :]
+        backend.multiply(column[part, :], row[None, :], out=product)
+        rows[part, :] -= product

@@ -215,15 +215,17 @@ class PrefitSelector(SparseSelector):
     # --- the winner and the cache ----------------------------------------------------------------
 
     def _find(self, index: int) -> Column:
-        """Return the winner's rows: those at hand if they are fresh and much is left of it.
+        """Return the winner's rows: those at hand if they are exact and much is left of it.
 
-        A cached candidate's rows carry the rounding of all their updates: good enough to score
-        it, but what enters the basis is computed afresh.
+        In the direct form a cached candidate's rows carry the rounding of all their updates:
+        good enough to score it, but what enters the basis is computed afresh.
         """
-        if self._fresh is not None:
-            place = np.flatnonzero(self._fresh.index == index)
-            if np.any(self._fresh.e2[place] > 1e-6 * self._fresh.prior[place]):
-                return self._fresh.column(int(place[0]))
+        for candidates in (self._fresh, self.cache.kept):
+            if candidates is None or (candidates is not self._fresh and not candidates.stable):
+                continue
+            place = np.flatnonzero(candidates.index == index)
+            if np.any(candidates.e2[place] > 1e-6 * candidates.prior[place]):
+                return candidates.column(int(place[0]))
         return self._one(index).column(0)
 
     def _retain(self, winner: int) -> None:

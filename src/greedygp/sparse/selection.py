@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from greedygp.arrays import to_numpy
+from greedygp.greedy import first_lowest
 from greedygp.sparse.candidates import kernel_with_basis
 from greedygp.sparse.criteria import Criterion, InformationGain
 from greedygp.sparse.pool import KernelRowCache
@@ -48,12 +49,14 @@ class InformationSelector(SparseSelector):
         """Propose the best row that is not in the span of the basis."""
         self._repair()
         gains = self.state.rows.concatenate(lambda block: self.criterion.gains(self.state, block))
-        members = self.pool.members
-        scores = to_numpy(gains)[members]
-        for place in np.lexsort((members, scores)):
-            proposal = self._propose_alone(int(members[place]), -float(scores[place]))
+        index = np.arange(self.inputs.shape[0])
+        scores = np.where(self.pool.holds(index), to_numpy(gains), np.inf)
+        while len(self.pool):
+            best = first_lowest(index, scores)
+            proposal = self._propose_alone(best, -float(scores[best]))
             if proposal is not None:
                 return proposal
+            scores[best] = np.inf
         return NOTHING
 
 
