@@ -63,9 +63,9 @@ def test_map_gives_one_result_a_block_in_order(rows, light):
     assert rows.map(lambda block: block.start, light=light) == [b.start for b in rows.blocks]
 
 
-def test_started_work_gives_one_result_a_block_in_order(rows):
-    begun = rows.start(lambda block: block.start)
-    assert begun.results() == [block.start for block in rows.blocks]
+def test_started_work_gives_one_result_a_block_and_part_in_order(rows):
+    begun = rows.start(lambda block, part: (block.start, part), ["a", "b"])
+    assert begun.results() == [(block.start, part) for block in rows.blocks for part in "ab"]
 
 
 @pytest.mark.parametrize("light", [True, False])
