@@ -6,18 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp import SparseGPRegressor
 from greedygp.kernels import Constant, Gaussian, Linear, Matern
-
-CRITERIA = (
-    "random",
-    "info_gain",
-    "matching_pursuit",
-    "nlpp",
-    "nlml",
-    "loo_cve",
-    "nlgpp",
-    "gpe",
-)
-APPROXIMATIONS = ("sor", "dtc", "fitc")
+from names import APPROXIMATIONS, CRITERIA
 
 
 def data(n=60, D=3, columns=None, seed=0):

@@ -10,18 +10,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from greedygp import SparseGPRegressor
 from greedygp.kernels import Gaussian
+from names import APPROXIMATIONS, CRITERIA
 
-CRITERIA = (
-    "random",
-    "info_gain",
-    "matching_pursuit",
-    "nlpp",
-    "nlml",
-    "loo_cve",
-    "nlgpp",
-    "gpe",
-)
-APPROXIMATIONS = ("sor", "dtc", "fitc")
 INPUT_ERRORS = (ValueError, TypeError)
 
 

@@ -22,17 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from greedygp import SparseGPRegressor
 from greedygp.datasets import make_friedman
 from greedygp.kernels import Gaussian
-
-CRITERIA = (
-    "random",
-    "info_gain",
-    "matching_pursuit",
-    "nlpp",
-    "nlml",
-    "loo_cve",
-    "nlgpp",
-    "gpe",
-)
+from names import CRITERIA
 
 
 def data(n=60, D=2, columns=None, seed=0):

@@ -1,0 +1,13 @@
+"""Names of the public interface, written out here so that the tests notice a change."""
+
+CRITERIA = (
+    "random",
+    "info_gain",
+    "matching_pursuit",
+    "nlpp",
+    "nlml",
+    "loo_cve",
+    "nlgpp",
+    "gpe",
+)
+APPROXIMATIONS = ("sor", "dtc", "fitc")
