@@ -25,6 +25,8 @@ __all__ = ["candidate_sums", "loo_measure", "loo_rows"]
 
 SMALLEST = 1e-12  # of 1 - c eta, which is positive but for rounding
 TILE = 60_000  # entries of a tile of scores
+# With many (cached) candidates threads pay, if their operations are long enough.
+MANY, LARGE_TILE = 120, 300_000
 
 
 def loo_rows(state: SparseState, block: RowBlock) -> tuple[Array, Array]:
@@ -83,7 +85,7 @@ def _sum_of_prior_left(state: SparseState) -> float:
 def candidate_sums(state: SparseState, candidates: Candidates, name: str) -> np.ndarray:
     """Return the sums over the rows that the measure would have with each candidate."""
     score = _TileScore(state, candidates, name)
-    total = state.rows.sum(score.block, light=True)
+    total = state.rows.sum(score.block, light=len(candidates) < MANY)
     if name == "nlgpp":
         total = total + state.weighted_log_noise
     if name == "gpe" and state.uses_prior_variance:
@@ -122,7 +124,8 @@ class _TileScore:
         """Return the block's part of each candidate's sum."""
         count, width = len(self.candidates), block.stop - block.start
         rows = _RowConstants(self.state, block)
-        chunk = min(count, max(1, TILE // width)) if self.backend.is_numpy else count
+        tile = TILE if count < MANY else LARGE_TILE
+        chunk = min(count, max(1, tile // width)) if self.backend.is_numpy else count
         scratch = [self.backend.empty((chunk, width)) for _ in range(4)]
         sums = np.empty(count)
         for start in range(0, count, chunk):
