@@ -136,6 +136,14 @@ class Backend:
         """Elementwise exponential, into `out` if given."""
         return self._into("exp", out, values)
 
+    def host_product(self, left: Array, right: Array) -> np.ndarray:
+        """Return a matrix product on the host, in float64."""
+        return to_numpy(self.matmul(left, right)).astype(np.float64, copy=False)
+
+    def wide(self, array: Array) -> Array:
+        """Return the array in float64 (no copy where it is that already)."""
+        return self.xp.astype(array, self.float64, copy=False)
+
     def row_dots(self, left: Array, right: Array) -> np.ndarray:
         """Return, on the host, the scalar products of the rows of both, summed in float64."""
         if self.dtype != self.float64:
@@ -161,7 +169,7 @@ class Backend:
 
     def solve_lower(self, factor: np.ndarray, right: Array) -> Array:
         """Return `factor^-1 right` for a lower triangular host factor, computed in float64."""
-        wide = self.xp.astype(right, self.float64, copy=False)
+        wide = self.wide(right)
         if self.is_numpy:
             solved = scipy.linalg.solve_triangular(factor, wide, lower=True, check_finite=False)
         elif self.is_torch:

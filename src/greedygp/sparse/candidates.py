@@ -36,12 +36,15 @@ __all__ = [
 ]
 
 
+# Of k_j: a winner that passed the test of dependence when it was scored may, computed afresh, come
+# out a little below it; never the root of a negative number.
+SMALLEST_E2 = 1e-9
 PIECES = 4  # of a block's kernel rows, so that whoever has time can take one
 
 
 def dependence_tolerance(backend: Backend) -> float:
     """Return the part of its prior variance below which a candidate is in the basis' span."""
-    return max(1e-9, 100.0 * backend.epsilon)
+    return max(SMALLEST_E2, 100.0 * backend.epsilon)
 
 
 @dataclass
@@ -103,7 +106,7 @@ class Candidates:
             int(self.index[i]),
             self.inputs[i, :],
             self.nu[i],
-            float(np.sqrt(self.e2[i])),
+            float(np.sqrt(max(self.e2[i], SMALLEST_E2 * self.prior[i]))),
             self.z[i],
             base,
             residual,
@@ -127,7 +130,7 @@ def kernel_with_basis(state: SparseState, inputs: Array) -> np.ndarray:
     """Return `K_Ju` on the host in float64."""
     if state.size == 0:
         return np.zeros((inputs.shape[0], 0))
-    wide = state.backend.xp.astype(inputs, state.backend.float64, copy=False)
+    wide = state.backend.wide(inputs)
     return to_numpy(state.kernel(wide, state.wide_basis))
 
 
@@ -169,7 +172,7 @@ def evaluate(
     base = [buffer[: len(index), :] for buffer in buffers[0]]
     if not kernel_rows_ready:
         fill_kernel_rows(state, inputs, buffers[0]).results()
-    wide = state.backend.xp.astype(inputs, state.backend.float64, copy=False)
+    wide = state.backend.wide(inputs)
     prior = to_numpy(state.kernel.diag(wide)).astype(np.float64)
     if stable:
         nu = _nu(state, index, inputs, from_rows)
@@ -204,7 +207,7 @@ def _direct(state, index, inputs, prior, buffers, base) -> Candidates:
         Kt = base[block.number]
         Kt *= block.row_scale[None, :]
         squares = backend.row_dots(Kt, Kt)
-        targets = to_numpy(backend.matmul(Kt, block.row_yt.T)).astype(np.float64)
+        targets = backend.host_product(Kt, block.row_yt.T)
         # Adding 1/scale_j to the entry of row j itself turns Z Kt_j into Z Kt_j + L^-1 K_uj.
         lines, columns = (backend.integers(part) for part in block.owns(index))
         shift = 1.0 / backend.xp.take(block.row_scale, columns)
@@ -241,7 +244,7 @@ def _stable(state, index, inputs, prior, nu, buffers, base) -> Candidates:
         rows *= block.row_scale[None, :]
         rows -= backend.matmul(coefficients, block.V[:m, :])
         z = _products_with_z(state, block, buffers[block.number], len(index))
-        targets = to_numpy(backend.matmul(rows, block.row_yt.T)).astype(np.float64)
+        targets = backend.host_product(rows, block.row_yt.T)
         return z, backend.row_dots(rows, rows), targets
 
     z, base2, targets = state.sum(phase)
@@ -257,11 +260,11 @@ def _products_with_z(state: SparseState, block: RowBlock, buffer: Array, count: 
     Z, checked = block.Z[:m, :], state.last_row_checked
     if count == 1:  # two matrix-vector products: a product with two rows would be slower
         rows = [buffer[0, :]] if checked else [buffer[0, :], Z[m - 1, :]]
-        return np.stack([to_numpy(backend.matmul(Z, row)).astype(np.float64) for row in rows])
+        return np.stack([backend.host_product(Z, row) for row in rows])
     if not checked:
         buffer[count, :] = Z[m - 1, :]
     rows = buffer[: count if checked else count + 1, :]
-    return to_numpy(backend.matmul(rows, Z.T)).astype(np.float64)
+    return backend.host_product(rows, Z.T)
 
 
 def _checked(state: SparseState, z: np.ndarray, count: int) -> np.ndarray:
@@ -298,8 +301,8 @@ def advance(kept: Candidates, state: SparseState, appended: AppendedRow) -> None
     `zeta'Kt_j + zeta_j / scale_j` (direct).
     """
     backend, column = state.backend, appended.column
-    one = backend.xp.astype(column.inputs[None, :], backend.float64, copy=False)
-    wide = backend.xp.astype(kept.inputs, backend.float64, copy=False)
+    one = backend.wide(column.inputs[None, :])
+    wide = backend.wide(kept.inputs)
     K_jl = to_numpy(state.kernel(wide, one))[:, 0]
     nu_l = (K_jl - kept.nu @ column.nu) / column.e
     kept.nu = np.hstack([kept.nu, nu_l[:, None]])

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array, to_numpy
+from greedygp.arrays import Array
 from greedygp.rows import RowBlock
 from greedygp.sparse.candidates import Candidates, advance, make_buffers
 from greedygp.sparse.state import AppendedRow, SparseState
@@ -214,6 +214,6 @@ class KernelRowCache:
         def part(block: RowBlock) -> np.ndarray:
             residual = backend.asarray(block.yt - block.fit)
             rows = self._buffers[block.number][:count, :]
-            return to_numpy(backend.matmul(rows, residual.T)).astype(np.float64)
+            return backend.host_product(rows, residual.T)
 
         return state.sum(part), self._squares

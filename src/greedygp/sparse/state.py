@@ -158,7 +158,7 @@ class SparseState:
     @property
     def wide_basis(self) -> Array:
         """The basis inputs in float64, for the factors."""
-        return self.backend.xp.astype(self.basis, self.backend.float64, copy=False)
+        return self.backend.wide(self.basis)
 
     def map(self, function: Callable[[RowBlock], Any]) -> list[Any]:
         """Apply a function to every block of rows."""
@@ -254,7 +254,7 @@ class SparseState:
                 residual[i] = column.residual[i]
             if self.track_explained and not column.stable:
                 along[i] = backend.matmul(l_on, Z)
-            targets = to_numpy(backend.matmul(block.row_yt, residual[i])).astype(np.float64)
+            targets = backend.host_product(block.row_yt, residual[i])
             return float(backend.sums(residual[i] * residual[i])), targets
 
         light = column.residual is not None and (column.stable or not self.track_explained)
@@ -372,7 +372,7 @@ class SparseState:
         Z = backend.solve_lower(self.L_B.lower, V)
         block.Z[:m, :] = Z
         block.leverage = xp.sum(Z * Z, axis=0, dtype=backend.float64)
-        return to_numpy(backend.matmul(Z, block.row_yt.T)).astype(np.float64)
+        return backend.host_product(Z, block.row_yt.T)
 
     def _rebuild_fit(self, block: RowBlock) -> None:
         backend, m = self.backend, self.size
