@@ -314,8 +314,7 @@ def advance(kept: Candidates, state: SparseState, appended: AppendedRow) -> None
         own = _at_rows(state, appended.zeta, kept.index)
 
     def dot(block: RowBlock) -> np.ndarray:
-        product = backend.matmul(kept.base[block.number], appended.zeta[block.number])
-        return to_numpy(product).astype(np.float64)
+        return backend.host_product(kept.base[block.number], appended.zeta[block.number])
 
     along = state.sum(dot)
     coefficient = own + along

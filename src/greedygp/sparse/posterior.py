@@ -108,8 +108,7 @@ class Posterior:
 
 def _wide(X: Array) -> Array:
     """Return X in float64: large coefficients of both signs would magnify a coarser kernel."""
-    xp = Backend(X).xp
-    return xp.astype(X, xp.float64, copy=False)
+    return Backend(X).wide(X)
 
 
 def sample(

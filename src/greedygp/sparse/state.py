@@ -282,8 +282,7 @@ class SparseState:
         backend, m = self.backend, self.size
 
         def part(block: RowBlock) -> np.ndarray:
-            along = backend.matmul(block.Z[:m, :], block.Z[m - 1, :])
-            return to_numpy(along).astype(np.float64)
+            return backend.host_product(block.Z[:m, :], block.Z[m - 1, :])
 
         return self.sum(part)
 
