@@ -167,17 +167,48 @@ class Backend:
             rows[place] = values[i]
         return before
 
-    def solve_lower(self, factor: np.ndarray, right: Array) -> Array:
-        """Return `factor^-1 right` for a lower triangular host factor, computed in float64."""
-        wide = self.wide(right)
+    def column_squares(self, rows: Array) -> Array:
+        """Return the sum of squares of each column, in float64."""
+        if self.is_numpy and self.dtype == np.float64:
+            return np.einsum("ij,ij->j", rows, rows)
+        return self.xp.sum(self.wide(rows) ** 2, axis=0)
+
+    def solve_lower(
+        self,
+        factor: np.ndarray,
+        right: Array,
+        *,
+        transposed: bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        """Return `factor^-1 right`, or `factor^-T right`, computed in float64.
+
+        Parameters
+        ----------
+        factor : (m, m) host array
+            Lower triangular.
+        right : (m, T) array
+        transposed : bool
+        out : (m, T) array, optional
+            To be filled and returned; it may be `right` itself.
+        """
+        if out is not None and self.is_numpy and self.dtype == np.float64:
+            return _solve_in_place(factor, right, transposed, out)
+        factor, wide = (factor.T if transposed else factor), self.wide(right)
         if self.is_numpy:
-            solved = scipy.linalg.solve_triangular(factor, wide, lower=True, check_finite=False)
+            solved = scipy.linalg.solve_triangular(
+                factor, wide, lower=not transposed, check_finite=False
+            )
         elif self.is_torch:
             on_device = self.asarray(factor, self.float64)
-            solved = self.xp.linalg.solve_triangular(on_device, wide, upper=False)
+            solved = self.xp.linalg.solve_triangular(on_device, wide, upper=transposed)
         else:
             solved = self.xp.linalg.solve(self.asarray(factor, self.float64), wide)
-        return self.xp.astype(solved, self.dtype, copy=False)
+        solved = self.xp.astype(solved, self.dtype, copy=False)
+        if out is None:
+            return solved
+        out[...] = solved
+        return out
 
     # --- threads over blocks of rows -----------------------------------------------------------
 
@@ -220,6 +251,24 @@ class Backend:
             return
         with _blas().limit(limits=1, user_api="blas"):
             yield
+
+
+def _solve_in_place(
+    factor: np.ndarray, right: np.ndarray, transposed: bool, out: np.ndarray
+) -> np.ndarray:
+    """Solve with a lower triangular factor into `out`, a C-ordered float64 array.
+
+    BLAS sees C-ordered rows as Fortran columns: `out' factor' = right'` is solved from the right.
+    """
+    if out is not right:
+        out[...] = right
+    factor = np.ascontiguousarray(factor).T
+    solved = scipy.linalg.blas.dtrsm(
+        1.0, factor, out.T, side=1, lower=0, trans_a=int(transposed), overwrite_b=True
+    )
+    if not np.shares_memory(solved, out):
+        out[...] = solved.T
+    return out
 
 
 class Background:

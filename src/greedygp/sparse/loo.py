@@ -21,7 +21,7 @@ from greedygp.rows import RowBlock
 from greedygp.sparse.candidates import Candidates
 from greedygp.sparse.state import SparseState
 
-__all__ = ["candidate_sums", "loo_measure", "loo_rows"]
+__all__ = ["candidate_sums", "loo_adjoints", "loo_measure", "loo_rows"]
 
 SMALLEST = 1e-12  # of 1 - c eta, which is positive but for rounding
 TILE = 60_000  # entries of a tile of scores
@@ -74,6 +74,41 @@ def loo_measure(state: SparseState, name: str) -> float:
     if name == "gpe" and state.uses_prior_variance:
         total += _sum_of_prior_left(state)
     return total / state.total_weight
+
+
+def loo_adjoints(state: SparseState, block: RowBlock, name: str) -> dict[str, Array]:
+    """Return the derivatives of a measure by what it takes from each row of a block.
+
+    The keys: `phi` (p, T) by the whitened fit; `eta` by the whitened leverage; `lam`, `k` and `q`
+    by the noise, the prior variance and what is explained of it; `scale` by the logarithm of the
+    scale, each as it stands in the formulas of this module.
+    """
+    xp, p = state.backend.xp, state.n_targets
+    with_prior = name != "loo_cve" and state.uses_prior_variance
+    r, t = _residuals_and_variances(state, block, with_prior)
+    weight = xp.ones_like(block.lam) if block.weight is None else block.weight
+    copies = xp.clip(weight, max=1.0)
+    eta = block.leverage / weight
+    left = xp.clip(1.0 - copies * eta, min=SMALLEST)
+    share = weight / state.total_weight
+    if name == "nlgpp":
+        r_bar = 2.0 * r * (share / (p * t))[None, :]
+        t_bar = share * (1.0 - xp.mean(r * r, axis=0) / t) / t
+    else:
+        r_bar = 2.0 * r * (share / p)[None, :]
+        t_bar = share if name == "gpe" else xp.zeros_like(share)
+    through_r = xp.sum(r_bar * r, axis=0)
+    spread = (1.0 + (1.0 - copies) * eta) / left  # t = b + lam spread
+    left_bar = -through_r / left - t_bar * block.lam * spread / left
+    by_prior = t_bar if with_prior else xp.zeros_like(t_bar)
+    return {
+        "phi": -r_bar / (block.scale * left)[None, :],
+        "eta": (t_bar * block.lam * (1.0 - copies) / left - copies * left_bar) / weight,
+        "lam": t_bar * spread,
+        "k": by_prior,
+        "q": -by_prior,
+        "scale": -through_r,
+    }
 
 
 def _sum_of_prior_left(state: SparseState) -> float:

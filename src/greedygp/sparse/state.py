@@ -36,6 +36,7 @@ REMEDY_PRIOR = (
     "shorter length scales."
 )
 REMEDY_POSTERIOR = "Raise noise_variance, or check that the kernel's values are finite."
+NO_ROW = -1  # the index of a basis vector that is no row of the data
 
 
 @dataclass
@@ -115,7 +116,7 @@ class SparseState:
         part = slice(block.start, block.stop)
         block.X = X[part, :]
         block.cross = self.kernel.against(block.X)
-        block.prior = xp.astype(self.kernel.diag(block.X), backend.float64)
+        block.prior = backend.wide(self.kernel.diag(block.X))
         block.weight = None if weights is None else xp.astype(weights[part], backend.float64)
         block.y = xp.astype(y[:, part], backend.float64)
         block.Z = backend.empty((self.capacity, block.stop - block.start))
@@ -309,6 +310,23 @@ class SparseState:
         self.indices = list(indices)
         self.rebuild()
 
+    def set_model(self, kernel: Any, noise_variance: float, basis: Array) -> None:
+        """Replace hyperparameters and basis inputs (any inputs, not rows), in place, and rebuild.
+
+        Costs O(n m^2), without new arrays of the rows' size where V is kept.
+        """
+        self.kernel = kernel
+        self.noise_variance = float(noise_variance)
+        self.map(self._new_kernel)
+        self.set_basis(basis, [NO_ROW] * basis.shape[0])
+
+    def _new_kernel(self, block: RowBlock) -> None:
+        """Set what depends on the kernel and the noise but not on the basis, in place."""
+        backend = self.backend
+        block.cross = self.kernel.against(block.X)
+        block.prior = backend.wide(self.kernel.diag(block.X))
+        self._whiten(block, backend.zeros(block.prior.shape, backend.float64))
+
     def trial(self, inputs: Array, index: int) -> SparseState:
         """Return another state with one more basis vector, computed exactly. O(n m^2)."""
         other = copy.copy(self)
@@ -354,23 +372,24 @@ class SparseState:
 
     def _rebuild_v(self, block: RowBlock) -> np.ndarray:
         """Set V (for now in Z, where V is not kept), explained, scale; return V V'."""
-        backend, xp, m = self.backend, self.backend.xp, self.size
-        target = block.Z if block.V is None else block.V
-        V = backend.solve_lower(self.G.lower, block.cross(self.basis))
+        backend, m = self.backend, self.size
+        V = (block.Z if block.V is None else block.V)[:m, :]
+        block.cross(self.basis, out=V)
+        backend.solve_lower(self.G.lower, V, out=V)
         if self.approximation == "fitc":
-            self._whiten(block, xp.sum(V * V, axis=0, dtype=backend.float64))
+            self._whiten(block, backend.column_squares(V))
         V *= block.row_scale[None, :]
-        target[:m, :] = V
-        V = xp.astype(V, backend.float64, copy=False)
-        block.explained = xp.sum(V * V, axis=0)
+        block.explained = backend.column_squares(V)
+        V = backend.wide(V)
         return to_numpy(backend.matmul(V, V.T))
 
     def _rebuild_z(self, block: RowBlock) -> np.ndarray:
-        backend, xp, m = self.backend, self.backend.xp, self.size
-        V = (block.Z if block.V is None else block.V)[:m, :]
-        Z = backend.solve_lower(self.L_B.lower, V)
-        block.Z[:m, :] = Z
-        block.leverage = xp.sum(Z * Z, axis=0, dtype=backend.float64)
+        """Set Z and the leverage; return Z yt'."""
+        backend, m = self.backend, self.size
+        Z = block.Z[:m, :]
+        V = Z if block.V is None else block.V[:m, :]
+        backend.solve_lower(self.L_B.lower, V, out=Z)
+        block.leverage = backend.column_squares(Z)
         return backend.host_product(Z, block.row_yt.T)
 
     def _rebuild_fit(self, block: RowBlock) -> None:
