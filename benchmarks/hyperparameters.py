@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from greedygp.kernels import Constant, Gaussian, Kernel
-from greedygp.sparse.learning import Hyperparameters as Learnt
-from greedygp.sparse.learning import subset_evidence
+from greedygp.sparse.minimise import Minimum
+from greedygp.sparse.start import subset_evidence
 
 FIRST_STEPS = 15
 
@@ -69,21 +69,21 @@ def full_gp_on_subset(
     starts = [Gaussian(1.0, factor * length_scale) for factor in (1.0, 2.0)]
     kernels: list[Kernel] = [start + Constant(1.0) if bias else start for start in starts]
     first = min((_search(kernel, X, y, FIRST_STEPS) for kernel in kernels), key=_value)
-    best = _search(first.kernel, X, y, max_iter)
-    gaussian, *others = getattr(best.kernel, "kernels", [best.kernel])
+    best = _search(first.point.kernel, X, y, max_iter)
+    gaussian, *others = getattr(best.point.kernel, "kernels", [best.point.kernel])
     return Hyperparameters(
         variance=float(gaussian.variance),
         length_scale=[float(length) for length in gaussian.length_scale],
-        noise_variance=best.noise_variance,
+        noise_variance=best.point.noise_variance,
         bias=float(others[0].variance) if bias else None,
         negative_log_evidence=best.value,
         n_rows=len(rows),
     )
 
 
-def _search(kernel: Kernel, X: np.ndarray, y: np.ndarray, steps: int) -> Learnt:
+def _search(kernel: Kernel, X: np.ndarray, y: np.ndarray, steps: int) -> Minimum:
     return subset_evidence(kernel, None, X, y, n_rows=len(X), max_iter=steps)
 
 
-def _value(learnt: Learnt) -> float:
+def _value(learnt: Minimum) -> float:
     return learnt.value

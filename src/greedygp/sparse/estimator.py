@@ -18,7 +18,7 @@ from greedygp.greedy import SelectionPath, Stopping, forward_selection
 from greedygp.kernels import Kernel, from_sklearn
 from greedygp.sparse.criteria import CRITERIA
 from greedygp.sparse.data import TrainingData
-from greedygp.sparse.learning import subset_evidence
+from greedygp.sparse.start import subset_evidence
 from greedygp.sparse.loo import loo_rows
 from greedygp.sparse.posterior import Posterior
 from greedygp.sparse.prediction import PredictionMixin
@@ -270,7 +270,7 @@ class SparseGPRegressor(
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        self.kernel_, self.noise_variance_ = learnt.kernel, learnt.noise_variance
+        self.kernel_, self.noise_variance_ = learnt.point.kernel, learnt.point.noise_variance
         self.objective_value_ = learnt.value
 
     def _select(self, data, pool, rng, start, given) -> tuple[SparseState, SelectionPath, int]:

@@ -31,22 +31,13 @@ import numpy as np
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.rows import RowBlock
 from greedygp.sparse.loo import loo_adjoints, loo_measure
+from greedygp.sparse.minimise import Evaluation
 from greedygp.sparse.state import SparseState
 
-__all__ = ["OBJECTIVES", "Evaluation", "SparseObjective"]
+__all__ = ["OBJECTIVES", "SparseObjective", "check_objective"]
 
 OBJECTIVES = ("nlml", "vfe", "loo_cve", "nlgpp", "gpe")
 TILE = 1024  # rows that go through the last pass together: m x TILE entries stay in the cache
-
-
-@dataclass
-class Evaluation:
-    """An objective's value and its gradient."""
-
-    value: float
-    theta: np.ndarray  # by the kernel's theta
-    log_noise: float  # by the logarithm of the noise variance
-    basis: np.ndarray | None  # (m, D), by the basis inputs
 
 
 class SparseObjective:
