@@ -117,12 +117,23 @@ class Coordinates:
         near = theta + np.log(self.reach) * np.array([-1.0, 1.0])
         parts = [np.clip(self.start.kernel.bounds, near[:, :1], near[:, 1:])] if self.kernel else []
         if self.noise:
-            parts.append(np.log(self.variance * np.array([NOISE_BOUNDS])))
+            parts.append(np.log(self._noise_bounds())[None, :])
         if self.basis_box is not None:
             assert self.start.basis is not None
             box = self.basis_box.T / np.asarray(self.basis_scale)[:, None]
             parts.append(np.tile(box, (len(self.start.basis), 1)))
         return np.vstack(parts) if parts else np.empty((0, 2))
+
+    def _noise_bounds(self) -> np.ndarray:
+        """Return bounds of the noise variance, relative to the variance of y and to the start.
+
+        With a basis, everything-is-noise is often a minimum of its own, into which a first long
+        step would fall: the noise may not rise much unless it was high to begin with.
+        """
+        least, most = self.variance * np.array(NOISE_BOUNDS)
+        if self.start.basis is not None:
+            most = max(0.3 * self.variance, 2.0 * self.start.noise_variance)
+        return np.array([min(least, self.start.noise_variance), most])
 
     def _join(self, theta: np.ndarray, noise: float, basis: np.ndarray | None) -> np.ndarray:
         parts = [theta] if self.kernel else []

@@ -33,10 +33,12 @@ from greedygp.rows import RowBlock
 from greedygp.sparse.loo import loo_adjoints, loo_measure
 from greedygp.sparse.minimise import Evaluation
 from greedygp.sparse.state import SparseState
+from greedygp.validation import check_choice
 
 __all__ = ["OBJECTIVES", "SparseObjective", "check_objective"]
 
 OBJECTIVES = ("nlml", "vfe", "loo_cve", "nlgpp", "gpe")
+EVIDENCE = ("nlml", "vfe")  # sums over rows; the others are means
 TILE = 1024  # rows that go through the last pass together: m x TILE entries stay in the cache
 
 
@@ -52,6 +54,11 @@ class SparseObjective:
     approximation : {"dtc", "fitc", "sor"}
     capacity : int
         The most basis vectors.
+    trace_weight : float
+        Weight of the guard against over-fitting, `mean((k - q) / s2)`: the share of the prior
+        variance that the basis leaves unexplained, in units of the noise. It is added to the
+        leave-one-out measures as it stands, to the evidence as a sum over rows and targets, halved
+        (with the weight 1 that is the variational bound).
     """
 
     def __init__(
@@ -63,9 +70,11 @@ class SparseObjective:
         *,
         approximation: str,
         capacity: int,
+        trace_weight: float = 0.0,
     ):
         check_objective(name, approximation)
         self.name = name
+        self.trace_weight = trace_weight + (name == "vfe")
         self.backend = Backend(X)
         self._data = X, y, weights
         self._approximation, self._capacity = approximation, capacity
@@ -74,9 +83,16 @@ class SparseObjective:
     def value(self, kernel: Any, noise_variance: float, basis: Array) -> float:
         """Return the objective's value alone."""
         state = self._state_at(kernel, noise_variance, basis)
-        if self.name in ("nlml", "vfe"):
-            return state.nlml() + (_trace_term(state) if self.name == "vfe" else 0.0)
-        return loo_measure(state, self.name)
+        by_prediction = self.name not in EVIDENCE
+        value = loo_measure(state, self.name) if by_prediction else state.nlml()
+        weight = self._trace_factor(state)
+        return value + (weight * _trace(state) if weight else 0.0)
+
+    def _trace_factor(self, state: SparseState) -> float:
+        """Return what `sum w (k - q) / s2` is multiplied by."""
+        if self.name in EVIDENCE:
+            return 0.5 * state.n_targets * self.trace_weight
+        return self.trace_weight / state.total_weight
 
     def __call__(
         self, kernel: Any, noise_variance: float, basis: Array, with_basis: bool = True
@@ -84,7 +100,8 @@ class SparseObjective:
         """Return value and gradient; `with_basis` says whether basis inputs have a part in it."""
         value = self.value(kernel, noise_variance, basis)
         assert self.state is not None
-        return _Gradient(self.state, self.name).evaluation(value, with_basis)
+        gradient = _Gradient(self.state, self.name, self._trace_factor(self.state))
+        return gradient.evaluation(value, with_basis)
 
     def _state_at(self, kernel: Any, noise_variance: float, basis: Array) -> SparseState:
         if self.state is None:
@@ -102,7 +119,9 @@ class SparseObjective:
 
 
 def check_objective(name: str, approximation: str) -> None:
-    """Raise a ValueError for an objective that the approximation does not have."""
+    """Raise a ValueError for an unknown objective, or one that the approximation does not have."""
+    check_choice("objective", name, OBJECTIVES)
+    check_choice("approximation", approximation, ("dtc", "fitc", "sor"))
     if name == "vfe" and approximation != "dtc":
         raise ValueError(
             f"objective='vfe' is the variational bound, which goes with approximation='dtc'; got "
@@ -110,11 +129,14 @@ def check_objective(name: str, approximation: str) -> None:
         )
 
 
-def _trace_term(state: SparseState) -> float:
-    """Return the variational bound's `p sum w (k - q) / (2 s2)`."""
-    s2 = state.noise_variance
-    explained = float(state.rows.sum(lambda block: block.explained.sum(), light=True))
-    return 0.5 * state.n_targets * (state.weighted_prior - s2 * explained) / s2
+def _trace(state: SparseState) -> float:
+    """Return `sum w (k - q) / s2`."""
+
+    def part(block: RowBlock) -> np.ndarray:
+        left = block.prior - block.explained / (block.scale * block.scale)
+        return state.backend.sums(left if block.weight is None else left * block.weight)
+
+    return float(state.rows.sum(part, light=True)) / state.noise_variance
 
 
 @dataclass
@@ -124,32 +146,30 @@ class RowAdjoints:
     phi: Array | None  # (p, T) by the whitened fit; None: the evidence, whose terms are special
     eta: Array | None  # (T,) by the whitened leverage
     lam: Array  # (T,) by the noise of a copy, as it stands in the formula
+    s2: Array  # (T,) by the noise variance outside lam
     k: Array  # (T,) by the prior variance
     q: Array  # (T,) by the explained prior variance
     scale: Array  # (T,) by the logarithm of the scale, as it stands in the formula
 
 
-def _evidence_adjoints(state: SparseState, block: RowBlock, bound: bool) -> RowAdjoints:
-    """Return the adjoints of the NLML or, with the trace term, of the variational bound."""
-    xp, p = state.backend.xp, state.n_targets
-    zero = xp.zeros_like(block.lam)
+def _evidence_adjoints(state: SparseState, block: RowBlock) -> dict[str, Array | None]:
+    """Return the adjoints of the NLML, but for the terms that :class:`_Gradient` knows."""
+    zero = state.backend.xp.zeros_like(block.lam)
     weight = zero + 1.0 if block.weight is None else block.weight
-    lam, k = 0.5 * p * weight / block.lam, zero
-    if bound:
-        q = block.explained / (block.scale * block.scale)
-        k = 0.5 * p * weight / block.lam
-        lam = lam - k * (block.prior - q) / block.lam
-    return RowAdjoints(None, None, lam, k, -k, zero)
+    lam = 0.5 * state.n_targets * weight / block.lam
+    return {"phi": None, "eta": None, "lam": lam, "k": zero, "q": zero, "scale": zero}
 
 
 class _Gradient:
     """The gradient at one state: two passes over the rows, and the basis' part."""
 
-    def __init__(self, state: SparseState, name: str):
+    def __init__(self, state: SparseState, name: str, trace_factor: float):
         self.state, self.backend = state, state.backend
-        self.name = name
-        self.by_prediction = name not in ("nlml", "vfe")
+        self.name, self.trace_factor = name, trace_factor
+        self.by_prediction = name not in EVIDENCE
         self.fitc = state.approximation == "fitc"
+        prior_counts = state.uses_prior_variance and name in ("nlgpp", "gpe")
+        self.has_kappa = self.fitc or prior_counts or trace_factor != 0.0
         self.adjoints: list[RowAdjoints] = state.map(self._adjoints)
         m, p = state.size, state.n_targets
         self.H, self.Z_phi = np.zeros((m, m)), np.zeros((m, p))
@@ -182,9 +202,18 @@ class _Gradient:
         )
 
     def _adjoints(self, block: RowBlock) -> RowAdjoints:
-        if not self.by_prediction:
-            return _evidence_adjoints(self.state, block, self.name == "vfe")
-        return RowAdjoints(**loo_adjoints(self.state, block, self.name))
+        """Return the adjoints of a block's rows, the guard's part included."""
+        state = self.state
+        if self.by_prediction:
+            adjoints = loo_adjoints(state, block, self.name)
+        else:
+            adjoints = _evidence_adjoints(state, block)
+        weight = 1.0 if block.weight is None else block.weight
+        left = block.prior - block.explained / (block.scale * block.scale)
+        each = weight * self.trace_factor / state.noise_variance
+        adjoints["k"] = adjoints["k"] + each
+        adjoints["q"] = adjoints["q"] - each
+        return RowAdjoints(**adjoints, s2=-left * each / state.noise_variance)
 
     def _products(self, block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
         """Return `Z diag(eta) Z'` and `Z phi'`."""
@@ -310,12 +339,12 @@ class _TileRows:
         if gradient.fitc:
             moved = moved + self._through_v()
         lam_bar = self.adjoints.lam[part] - 0.5 * moved / lam
-        self.s2_bar = float(backend.sums(lam_bar))
+        self.s2_bar = float(backend.sums(lam_bar + self.adjoints.s2[part]))
         self.k_bar, q_bar = self.adjoints.k[part], self.adjoints.q[part]
         if gradient.fitc:
             self.k_bar, q_bar = self.k_bar + lam_bar, q_bar - lam_bar
         scale = block.scale[part]
-        if gradient.fitc or gradient.name in ("vfe", "nlgpp", "gpe"):
+        if gradient.has_kappa:
             self.kappa = backend.asarray(q_bar / (scale * scale))
 
     def _through_v(self) -> Array:
