@@ -18,11 +18,15 @@ from greedygp.greedy import SelectionPath, Stopping, forward_selection
 from greedygp.kernels import Kernel, from_sklearn
 from greedygp.sparse.criteria import CRITERIA
 from greedygp.sparse.data import TrainingData
-from greedygp.sparse.start import subset_evidence
+from greedygp.sparse.learning import Learnt, Schedule, Selected, learn
 from greedygp.sparse.loo import loo_rows
+from greedygp.sparse.minimise import Point
+from greedygp.sparse.objectives import OBJECTIVES, SparseObjective, check_objective
 from greedygp.sparse.posterior import Posterior
 from greedygp.sparse.prediction import PredictionMixin
+from greedygp.sparse.progress import FitTasks
 from greedygp.sparse.selection import make_selector
+from greedygp.sparse.start import subset_evidence
 from greedygp.sparse.state import SparseState
 from greedygp.validation import (
     check_choice,
@@ -36,15 +40,7 @@ from greedygp.validation import (
 __all__ = ["SparseGPRegressor"]
 
 DEFAULT_MAX_BASIS = 500
-# what a callback's copy of the model needs besides the posterior
-CARRIED = (
-    "n_features_in_",
-    "feature_names_in_",
-    "kernel_",
-    "noise_variance_",
-    "_scale",
-    "_target_shape",
-)
+START_ITERATIONS = 100  # of the evidence of a full GP on a subset of the rows
 
 
 class SparseGPRegressor(
@@ -139,14 +135,17 @@ class SparseGPRegressor(
         kernel: Kernel | ScikitLearnKernel | None = None,
         noise_variance: float | None = None,
         criterion: str = "nlgpp",
-        approximation: str = "dtc",
+        approximation: str = "fitc",
         max_basis: int | None = None,
         working_set: int | None = 59,
         cache_size: int = 0,
         patience: int | None = 20,
         tol: float = 1e-6,
-        objective: str | None = "nlml",
-        max_iter: int = 100,
+        objective: str | None = "nlgpp",
+        rounds: int = 2,
+        max_iter: int = 60,
+        refine_basis: bool = True,
+        guard: float = 0.1,
         normalize_y: bool = True,
         time_limit: float | None = None,
         random_state: Any = None,
@@ -161,7 +160,10 @@ class SparseGPRegressor(
         self.patience = patience
         self.tol = tol
         self.objective = objective
+        self.rounds = rounds
         self.max_iter = max_iter
+        self.refine_basis = refine_basis
+        self.guard = guard
         self.normalize_y = normalize_y
         self.time_limit = time_limit
         self.random_state = random_state
@@ -186,7 +188,7 @@ class SparseGPRegressor(
         -------
         self
         """
-        start = time.perf_counter()
+        begin = time.perf_counter()
         self._check_parameters()
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         X, y = check_training_data(self, X, y)
@@ -196,10 +198,22 @@ class SparseGPRegressor(
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         self._target_shape = tuple(y.shape[1:])
         self._scale = data.scale
-        self._learn(data, rng, start)
         with data.backend.threads_over_blocks():
-            state, path, keep = self._select(data, pool, rng, start, given)
-            self._store(data, state, path, keep)
+            start = self._start(data, rng, begin)
+        rounds = 0 if self.objective is None else self.rounds
+        context = self._init_callback_context(max_subtasks=max(1, 2 * rounds))
+        tasks = FitTasks(self, context, given)
+        deadline = None if self.time_limit is None else begin + self.time_limit
+
+        def select(point: Point, previous: Selected | None) -> Selected:
+            return self._select(data, pool, rng, point, previous, tasks, deadline)
+
+        with data.backend.threads_over_blocks():
+            if rounds == 0:
+                self._keep_selected(data, start, select(start, None))
+            else:
+                self._learn(data, start, select, tasks, deadline)
+        tasks.end()
         return self
 
     def _check_parameters(self) -> None:
@@ -216,10 +230,16 @@ class SparseGPRegressor(
         check_integer("cache_size", self.cache_size, 0)
         check_integer("patience", self.patience, 1, or_none=True)
         check_number("tol", self.tol, least=0)
-        check_choice("objective", self.objective, ("nlml", None))
+        check_choice("objective", self.objective, (*OBJECTIVES, None))
+        if self.objective is not None:
+            check_objective(self.objective, self.approximation)
+        check_integer("rounds", self.rounds, 0)
         check_integer("max_iter", self.max_iter, 0)
-        if not isinstance(self.normalize_y, bool | np.bool_):
-            raise TypeError(f"normalize_y must be True or False; got {self.normalize_y!r}.")
+        check_number("guard", self.guard, least=0)
+        for name in ("refine_basis", "normalize_y"):
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_):
+                raise TypeError(f"{name} must be True or False; got {value!r}.")
         check_number("time_limit", self.time_limit, above=0, or_none=True)
         try:
             check_random_state(self.random_state)
@@ -241,49 +261,43 @@ class SparseGPRegressor(
             raise ValueError(f"candidates: {error}") from error
         return Backend(X).asarray(pool)
 
-    def _learn(self, data: TrainingData, rng: np.random.Generator, start: float) -> None:
-        """Set the kernel and the noise variance (in at most half of the time there is)."""
+    def _start(self, data: TrainingData, rng: np.random.Generator, begin: float) -> Point:
+        """Return the hyperparameters to begin with (found in at most a quarter of the time)."""
         kernel = self.kernel
         if isinstance(kernel, ScikitLearnKernel):
             kernel = from_sklearn(kernel)
         if kernel is not None:
             kernel.check_features(data.X.shape[1])
-        self.objective_value_ = np.nan
         if self.objective is None and kernel is not None and self.noise_variance is not None:
-            self.kernel_, self.noise_variance_ = kernel, float(self.noise_variance)
-            return
-        learnt = subset_evidence(
+            self._start_value = np.nan
+            return Point(kernel, float(self.noise_variance))
+        found = subset_evidence(
             kernel,
             None if self.noise_variance is None else float(self.noise_variance),
             to_numpy(data.X).astype(np.float64),
             to_numpy(data.y).astype(np.float64).T,
             None if data.weights is None else to_numpy(data.weights).astype(np.float64),
-            max_iter=self.max_iter,
+            max_iter=START_ITERATIONS,
             learn_kernel=self.objective is not None,
-            deadline=None if self.time_limit is None else start + 0.5 * self.time_limit,
+            deadline=None if self.time_limit is None else begin + 0.25 * self.time_limit,
             random_state=rng,
         )
-        if not learnt.converged and learnt.n_iter >= self.max_iter:
-            warnings.warn(
-                f"The hyperparameters had not settled after max_iter={self.max_iter} iterations; "
-                "raise max_iter, or give the kernel a better start.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        self.kernel_, self.noise_variance_ = learnt.point.kernel, learnt.point.noise_variance
-        self.objective_value_ = learnt.value
+        self._start_value = found.value
+        return found.point
 
-    def _select(self, data, pool, rng, start, given) -> tuple[SparseState, SelectionPath, int]:
+    def _select(self, data, pool, rng, point, previous, tasks, deadline) -> Selected:
+        """Select a basis with the point's hyperparameters."""
         criterion = CRITERIA[self.criterion]()
         approximation = self.approximation
-        if approximation == "fitc" and not criterion.exact_fitc:
+        refines = self.objective is not None and self.rounds > 0 and self.refine_basis
+        if approximation == "fitc" and (refines or not criterion.exact_fitc):
             approximation = "dtc"
         inputs = data.X if pool is None else pool
         limit = DEFAULT_MAX_BASIS if self.max_basis is None else self.max_basis
         limit = min(limit, inputs.shape[0])
         state = SparseState(
-            self.kernel_,
-            self.noise_variance_,
+            point.kernel,
+            point.noise_variance,
             data.X,
             data.y,
             data.weights,
@@ -301,49 +315,85 @@ class SparseGPRegressor(
             working_set=self.working_set,
             cache_size=self.cache_size,
             rng=rng,
+            favourites=() if previous is None else previous.indices,
         )
         stopping = Stopping(
             patience=self.patience if criterion.chooses_size else None,
             tol=self.tol,
-            deadline=None if self.time_limit is None else start + self.time_limit,
+            deadline=deadline,
         )
-        path = self._run(selector, limit, stopping, given)
-        return state, path, stopping.size_to_keep(len(path))
+        stage = tasks.stage("select", limit)
+        path = forward_selection(selector, limit, stopping, stage.steps("basis vector", state))
+        selector.close()
+        stage.end(state)
+        keep = stopping.size_to_keep(len(path))
+        return Selected(state.basis[:keep, :], state.indices[:keep], path, state)
 
-    def _run(self, selector, limit: int, stopping: Stopping, given: dict) -> SelectionPath:
-        """Run the loop with scikit-learn's callbacks around it and around every step."""
-        fit = self._init_callback_context(max_subtasks=1)
-        fit.call_on_fit_task_begin(estimator=self, **given)
-        stage = fit.subcontext(task_name="select", max_subtasks=limit)
-        stage.call_on_fit_task_begin(estimator=self, **given)
+    def _learn(self, data, start: Point, select, tasks: FitTasks, deadline) -> None:
+        """Learn in rounds, and keep the best model."""
+        schedule = Schedule(
+            objective=str(self.objective),
+            approximation=self.approximation,
+            rounds=self.rounds,
+            max_iter=self.max_iter,
+            refine_basis=bool(self.refine_basis),
+            guard=float(self.guard),
+            learn_noise=self.noise_variance is None,
+            deadline=deadline,
+        )
+        stages: dict[int, Any] = {}
 
-        def so_far() -> dict[str, Any]:
-            now = {name: getattr(self, name) for name in CARRIED if hasattr(self, name)}
-            return now | {"_posterior": Posterior(selector.state)}
+        def watch(number: int, point: Point, objective: SparseObjective) -> bool:
+            if number not in stages:
+                stages[number] = tasks.stage("optimise", self.max_iter)
+            return stages[number].step("iteration", objective.state)
 
-        def after_step(path: SelectionPath) -> bool:
-            step = stage.subcontext(task_name="basis vector")
-            step.call_on_fit_task_begin(estimator=self, **given)
-            return step.call_on_fit_task_end(
-                estimator=self, reconstruction_attributes=so_far, **given
+        learnt, objective = learn(data, schedule, start, select, watch)
+        assert objective.state is not None
+        for stage in stages.values():
+            stage.end(objective.state)
+        self._warn_of_learning(learnt)
+        state = objective.state
+        state.indices = list(learnt.selected.indices)
+        self._store(data, state, learnt.selected.path)
+        self.objective_value_ = learnt.value
+        self.rounds_ = learnt.rounds_array()
+        if learnt.refined:
+            del self.basis_indices_
+
+    def _warn_of_learning(self, learnt: Learnt) -> None:
+        if learnt.interrupted:
+            warnings.warn(
+                "Learning was interrupted; the model is the best one seen until then.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        elif not learnt.converged and not self.refine_basis and self.time_limit is None:
+            warnings.warn(
+                f"The hyperparameters had not settled after max_iter={self.max_iter} iterations; "
+                "raise max_iter or rounds, or give the kernel a better start.",
+                ConvergenceWarning,
+                stacklevel=5,
             )
 
-        path = forward_selection(selector, limit, stopping, after_step)
-        selector.close()
-        for task in (stage, fit):
-            task.call_on_fit_task_end(estimator=self, reconstruction_attributes=so_far, **given)
-        return path
+    def _keep_selected(self, data, start: Point, selected: Selected) -> None:
+        """Rebuild the model of a selection exactly, with the hyperparameters it was made with."""
+        state = selected.state
+        state.approximation = self.approximation
+        state.truncate(len(selected.indices))
+        self._store(data, state, selected.path)
+        self.objective_value_ = self._start_value
+        self.rounds_ = Learnt(start, selected, np.nan, False).rounds_array()
 
-    def _store(self, data, state: SparseState, path: SelectionPath, keep: int) -> None:
-        """Rebuild the chosen model exactly, and keep what predictions need."""
+    def _store(self, data, state: SparseState, path: SelectionPath) -> None:
+        """Keep what predictions need, and what happened."""
         if path.reason == "interrupted":
             warnings.warn(
                 f"The fit was interrupted; the model holds the best of {len(path)} basis vectors.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
-        state.approximation = self.approximation
-        state.truncate(keep)
+        self.kernel_, self.noise_variance_ = state.kernel, state.noise_variance
         self._posterior = Posterior(state)
         self.basis_ = 1.0 * state.basis
         self.basis_indices_ = data.original_places(np.array(state.indices, dtype=np.intp))

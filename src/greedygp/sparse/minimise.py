@@ -1,9 +1,9 @@
 """Minimisation over hyperparameters and basis inputs: what may move, how far, and by L-BFGS.
 
 An objective is a function of a :class:`Point` (kernel, noise variance, basis inputs) that gives an
-:class:`Evaluation`. :class:`Coordinates` lays the parts that may move out as one vector of numbers
-of order one: logarithms of the kernel's parameters and of the noise, and basis inputs in units of
-the features' scales. Outside the region where numbers can be had the optimiser meets a bowl that
+:class:`Evaluation`. :class:`Coordinates` lays the parts that may move out as one vector:
+logarithms of the kernel's parameters and of the noise, and basis inputs in units of the features'
+scales, all of them divided by `FIRST_STEP`, since the first step of L-BFGS has the length one. Outside the region where numbers can be had the optimiser meets a bowl that
 leads back to the best point so far, and the best point it has seen is what it returns.
 """
 
@@ -25,6 +25,7 @@ __all__ = ["Coordinates", "Evaluation", "Minimum", "Point", "minimise"]
 REACH = 1e4  # the largest factor between a parameter's start and where it may go
 NOISE_BOUNDS = (1e-6, 1e1)  # relative to the variance of y
 MEMORY = 20  # corrections that L-BFGS keeps
+FIRST_STEP = 0.1  # length of L-BFGS' first step, in logarithms and in units of the inputs
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,14 @@ class Evaluation:
 
 @dataclass
 class Minimum:
-    """Where the search ended: the best point it saw, its value, iterations, and why it ended."""
+    """Where the search ended: the best point it saw, and how it got there."""
 
     point: Point
     value: float
+    first_value: float  # at the start
     n_iter: int
     converged: bool
+    interrupted: bool = False  # by Ctrl-C
 
 
 @dataclass
@@ -85,16 +88,13 @@ class Coordinates:
 
     def vector(self, point: Point) -> np.ndarray:
         """Return the parts of the point that move, as one vector."""
-        return self._join(
-            point.kernel.theta,
-            np.log(point.noise_variance),
-            None if self.basis_box is None else point.basis / self.basis_scale,
-        )
+        basis = None if self.basis_box is None else point.basis / self.basis_scale
+        return self._join(point.kernel.theta, np.log(point.noise_variance), basis) / FIRST_STEP
 
     def point(self, x: np.ndarray) -> Point:
         """Return the point that a vector stands for."""
         kernel, noise, basis = self.start.kernel, self.start.noise_variance, self.start.basis
-        used = 0
+        x, used = FIRST_STEP * x, 0
         if self.kernel:
             used = len(kernel.theta)
             kernel = kernel.with_theta(x[:used])
@@ -109,7 +109,7 @@ class Coordinates:
     def gradient(self, evaluation: Evaluation) -> np.ndarray:
         """Return the gradient by the vector."""
         basis = None if self.basis_box is None else evaluation.basis * self.basis_scale
-        return self._join(evaluation.theta, evaluation.log_noise, basis)
+        return FIRST_STEP * self._join(evaluation.theta, evaluation.log_noise, basis)
 
     def bounds(self) -> np.ndarray:
         """Return bounds, no further from the start than distances stay accurate."""
@@ -122,7 +122,7 @@ class Coordinates:
             assert self.start.basis is not None
             box = self.basis_box.T / np.asarray(self.basis_scale)[:, None]
             parts.append(np.tile(box, (len(self.start.basis), 1)))
-        return np.vstack(parts) if parts else np.empty((0, 2))
+        return np.vstack(parts) / FIRST_STEP if parts else np.empty((0, 2))
 
     def _noise_bounds(self) -> np.ndarray:
         """Return bounds of the noise variance, relative to the variance of y and to the start.
@@ -171,29 +171,36 @@ def minimise(
     """
     search = _Search(objective, coordinates, factor)
     x = coordinates.vector(coordinates.start)
-    value, _ = search(x)
+    first, _ = search(x)
     late = deadline is not None and time.perf_counter() > deadline
     if len(x) == 0 or max_iter == 0 or late:
-        return Minimum(coordinates.start, value / factor, 0, len(x) == 0)
+        return Minimum(coordinates.start, first / factor, first / factor, 0, len(x) == 0)
+    steps = 0
 
-    def stop_early(intermediate_result: Any) -> None:
+    def after_step(intermediate_result: Any) -> None:
+        nonlocal steps
+        steps += 1
         late = deadline is not None and time.perf_counter() > deadline
         if late or (watch is not None and watch(search.best_point, search.best_value / factor)):
             raise StopIteration
 
     bounds = coordinates.bounds()
-    result = scipy.optimize.minimize(
-        search,
-        np.clip(x, bounds[:, 0], bounds[:, 1]),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        callback=stop_early,
-        options={"maxiter": max_iter, "maxcor": MEMORY, "ftol": tol},
-    )
-    return Minimum(
-        search.best_point, search.best_value / factor, int(result.nit), bool(result.success)
-    )
+    converged = interrupted = False
+    try:
+        result = scipy.optimize.minimize(
+            search,
+            np.clip(x, bounds[:, 0], bounds[:, 1]),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            callback=after_step,
+            options={"maxiter": max_iter, "maxcor": MEMORY, "ftol": tol},
+        )
+        converged = bool(result.success)
+    except KeyboardInterrupt:
+        interrupted = True
+    best = search.best_value / factor
+    return Minimum(search.best_point, best, first / factor, steps, converged, interrupted)
 
 
 class _Search:

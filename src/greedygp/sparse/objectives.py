@@ -35,7 +35,7 @@ from greedygp.sparse.minimise import Evaluation
 from greedygp.sparse.state import SparseState
 from greedygp.validation import check_choice
 
-__all__ = ["OBJECTIVES", "SparseObjective", "check_objective"]
+__all__ = ["EVIDENCE", "OBJECTIVES", "SparseObjective", "check_objective"]
 
 OBJECTIVES = ("nlml", "vfe", "loo_cve", "nlgpp", "gpe")
 EVIDENCE = ("nlml", "vfe")  # sums over rows; the others are means
@@ -77,7 +77,7 @@ class SparseObjective:
         self.trace_weight = trace_weight + (name == "vfe")
         self.backend = Backend(X)
         self._data = X, y, weights
-        self._approximation, self._capacity = approximation, capacity
+        self._approximation, self.capacity = approximation, capacity
         self.state: SparseState | None = None
 
     def value(self, kernel: Any, noise_variance: float, basis: Array) -> float:
@@ -110,7 +110,7 @@ class SparseObjective:
                 noise_variance,
                 *self._data,
                 approximation=self._approximation,
-                capacity=self._capacity,
+                capacity=self.capacity,
                 backend=self.backend,
                 keep_v=True,
             )

@@ -106,9 +106,17 @@ class PrefitSelector(SparseSelector):
             self._replace_taken(batch)
             return [batch]
         size = self.working_set
-        index = self.pool.members if size is None else self.pool.draw(size)
+        index = self.pool.members if size is None else self._first_or_random(size)
         chunks = [index[i : i + CHUNK] for i in range(0, len(index), CHUNK)]
         return [_Batch(chunk, self._take_inputs(chunk)) for chunk in chunks]
+
+    def _first_or_random(self, size: int) -> np.ndarray:
+        """Draw a working set; the first one has the favourites, too, where they can be cached."""
+        drawn = self.pool.draw(size)
+        count = min(self.cache.capacity, CHUNK - size)
+        if self.state.size > 0 or count <= 0 or len(self.favourites) == 0:
+            return drawn
+        return np.union1d(drawn, self.favourites[:count])
 
     def _replace_taken(self, batch: _Batch) -> None:
         """Put others in the place of those who have left the pool since the batch was drawn."""

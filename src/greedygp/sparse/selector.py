@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from greedygp.arrays import Array
@@ -31,6 +33,8 @@ class SparseSelector:
         Fresh candidates a step; None: all that are left.
     cache_size : int
     rng : numpy.random.Generator
+    favourites : sequence of int
+        Candidates that have proved good before: with a cache, they are in the first working set.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class SparseSelector:
         working_set: int | None,
         cache_size: int,
         rng: np.random.Generator,
+        favourites: Sequence[int] = (),
     ):
         self.state = state
         self.criterion = criterion
@@ -50,6 +55,7 @@ class SparseSelector:
         self.from_rows = from_rows
         self.working_set = working_set
         self.cache_size = cache_size
+        self.favourites = np.asarray(favourites, dtype=np.intp)
         self.pool = Pool(inputs.shape[0], rng)
         self._column: Column | None = None
         self._value = np.inf

@@ -1,0 +1,252 @@
+"""The schedule of learning: rounds of selecting a basis and optimising for it.
+
+A round selects a basis with the present hyperparameters, then improves the hyperparameters for
+that basis by the objective's gradient (L-BFGS, warm-started where the last round ended). With
+`refine_basis` the last round moves the basis inputs, too, together with the hyperparameters; the
+rounds before it are short, for they only prepare it. The best model by the objective is kept, and
+when a round does not improve on the one before, no more are made.
+
+The leave-one-out measures do not know that the basis inputs were moved to please them: with m D
+free numbers and not many more rows, or with noise that varies over the inputs, they can be lowered
+by letting the noise vanish and the unexplained prior variance imitate the size of each row's
+residual. The guard, `guard * mean((k - q) / s2)`, makes that expensive: unexplained variance is to
+be small in units of the noise. The ablation in `docs/results` shows what it is worth.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from greedygp.arrays import Array, to_numpy
+from greedygp.kernels import Kernel
+from greedygp.sparse.data import TrainingData
+from greedygp.sparse.minimise import Coordinates, Minimum, Point, minimise
+from greedygp.sparse.objectives import EVIDENCE, SparseObjective
+from greedygp.sparse.start import mean_variance
+
+__all__ = ["Learnt", "Schedule", "Selected", "learn"]
+
+ROUND_FIELDS = np.dtype(
+    [
+        ("n_basis", np.int64),
+        ("value_before", np.float64),
+        ("value", np.float64),
+        ("n_iter", np.int64),
+        ("seconds", np.float64),
+    ]
+)
+REACH = 100.0  # the largest factor by which a round may change a kernel parameter
+MARGIN = 0.1  # how far beyond the data basis inputs may go, in units of a feature's range
+PREPARING_ITERATIONS = 20  # of the rounds before the one that refines
+OPTIMISER_TOL = 1e-7  # relative improvement of the sum over rows
+ROUND_TOL = 1e-4  # nats a row that a round must gain for another one to follow
+
+
+@dataclass
+class Selected:
+    """A basis that was selected: its inputs (m, D), their places, and how it came about."""
+
+    basis: Array
+    indices: list[int]
+    path: Any
+    state: Any = None
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What is learnt and how long; see the parameters of `SparseGPRegressor`."""
+
+    objective: str
+    approximation: str
+    rounds: int
+    max_iter: int
+    refine_basis: bool
+    guard: float
+    learn_noise: bool = True
+    deadline: float | None = None
+
+
+@dataclass
+class Learnt:
+    """The best model that learning has seen."""
+
+    point: Point
+    selected: Selected
+    value: float
+    refined: bool
+    converged: bool = True
+    interrupted: bool = False
+    rounds: list[tuple] = field(default_factory=list)
+
+    def rounds_array(self) -> np.ndarray:
+        """Return a structured array, one line a round."""
+        return np.array(self.rounds, dtype=ROUND_FIELDS)
+
+
+def learn(
+    data: TrainingData,
+    schedule: Schedule,
+    start: Point,
+    select: Callable[[Point, Selected | None], Selected],
+    watch: Callable[[int, Point, SparseObjective], bool] | None = None,
+) -> tuple[Learnt, SparseObjective]:
+    """Alternate selection and optimisation.
+
+    Parameters
+    ----------
+    data : TrainingData
+    schedule : Schedule
+    start : Point
+        Hyperparameters to begin with.
+    select : callable
+        `select(point, previous)` selects a basis with the point's hyperparameters; `previous` is
+        the basis of the round before.
+    watch : callable, optional
+        Called after every iteration with the round, the best point and the objective; a true
+        result ends learning.
+
+    Returns
+    -------
+    Learnt, SparseObjective
+        The objective's state is that of the best model.
+    """
+    learner = _Learner(data, schedule, watch)
+    point, previous, best = start, None, None
+    for number in range(schedule.rounds):
+        last = number + 1 == schedule.rounds
+        selected = select(point, previous)
+        learnt = learner.round(number, point, selected, refine=schedule.refine_basis and last)
+        history = [] if best is None else best.rounds
+        learnt.rounds = history + learnt.rounds
+        gain = np.inf if best is None else best.value - learnt.value
+        if best is None or gain > 0:
+            best = learnt
+        else:
+            best.rounds, best.interrupted = learnt.rounds, learnt.interrupted
+        point, previous = _hyperparameters(best.point), selected
+        if learner.must_stop(best):
+            break
+        if not schedule.refine_basis and gain < learner.nats_a_row * ROUND_TOL:
+            break
+    assert best is not None
+    learner.settle(best)
+    return best, learner.objective
+
+
+def _hyperparameters(point: Point) -> Point:
+    return Point(point.kernel, point.noise_variance)
+
+
+class _Learner:
+    """The data, the objective on them, and one round."""
+
+    def __init__(self, data: TrainingData, schedule: Schedule, watch):
+        self.data, self.schedule, self.watch = data, schedule, watch
+        self.backend = data.backend
+        xp = self.backend.xp
+        low, high = (to_numpy(end(data.X, axis=0)).astype(np.float64) for end in (xp.min, xp.max))
+        room = MARGIN * (high - low) + 1e-12 * np.maximum(np.abs(low), np.abs(high))
+        self.box = np.array([low - room, high + room])
+        self.spread = np.where(high > low, (high - low) / np.sqrt(12.0), 1.0)
+        weights = None if data.weights is None else to_numpy(data.weights)
+        self.total_weight = data.X.shape[0] if weights is None else float(np.sum(weights))
+        self.variance = mean_variance(to_numpy(data.y).astype(np.float64).T, weights)
+        self.stopped = False
+        self.objective: SparseObjective
+
+    @property
+    def nats_a_row(self) -> float:
+        """What one nat a row is in the objective's units."""
+        return self.total_weight if self.schedule.objective in EVIDENCE else 2.0
+
+    def round(self, number: int, point: Point, selected: Selected, refine: bool) -> Learnt:
+        """Optimise for a basis."""
+        begin, schedule = time.perf_counter(), self.schedule
+        basis = to_numpy(selected.basis).astype(np.float64)
+        self._prepare(len(basis))
+        start = Point(point.kernel, point.noise_variance, basis)
+        preparing = schedule.refine_basis and not refine
+        found = minimise(
+            self._evaluate if refine else self._evaluate_fixed,
+            self._coordinates(start, refine),
+            max_iter=min(schedule.max_iter, PREPARING_ITERATIONS if preparing else np.inf),
+            factor=0.5 * self.total_weight * 2.0 / self.nats_a_row,
+            tol=OPTIMISER_TOL,
+            deadline=schedule.deadline,
+            watch=None if self.watch is None else lambda best, _: self._watched(number, best),
+        )
+        seconds = time.perf_counter() - begin
+        line = (len(basis), found.first_value, found.value, found.n_iter, seconds)
+        return Learnt(
+            found.point,
+            selected,
+            found.value,
+            refined=refine,
+            converged=preparing or found.converged,
+            interrupted=found.interrupted,
+            rounds=[line],
+        )
+
+    def must_stop(self, learnt: Learnt) -> bool:
+        """Tell whether time is up, or somebody wants to stop."""
+        deadline = self.schedule.deadline
+        late = deadline is not None and time.perf_counter() > deadline
+        return self.stopped or learnt.interrupted or late
+
+    def settle(self, learnt: Learnt) -> None:
+        """Bring the objective's state to the best point."""
+        self._prepare(len(learnt.point.basis))
+        self.objective.value(*self._arguments(learnt.point))
+
+    def _watched(self, number: int, best: Point) -> bool:
+        self.stopped = bool(self.watch(number, best, self.objective))
+        return self.stopped
+
+    def _prepare(self, size: int) -> None:
+        """Make room for a basis of that size."""
+        held = getattr(self, "objective", None)
+        if held is not None and held.capacity >= size:
+            return
+        guard = 0.0 if self.schedule.objective in EVIDENCE else self.schedule.guard
+        self.objective = SparseObjective(
+            self.schedule.objective,
+            self.data.X,
+            self.data.y,
+            self.data.weights,
+            approximation=self.schedule.approximation,
+            capacity=size,
+            trace_weight=guard,
+        )
+
+    def _arguments(self, point: Point) -> tuple[Kernel, float, Array]:
+        return point.kernel, point.noise_variance, self.backend.asarray(point.basis)
+
+    def _evaluate(self, point: Point) -> Any:
+        return self.objective(*self._arguments(point))
+
+    def _evaluate_fixed(self, point: Point) -> Any:
+        return self.objective(*self._arguments(point), with_basis=False)
+
+    def _coordinates(self, start: Point, refine: bool) -> Coordinates:
+        return Coordinates(
+            start,
+            self.variance,
+            noise=self.schedule.learn_noise,
+            basis_box=self.box if refine else None,
+            basis_scale=_input_units(start.kernel, self.spread) if refine else None,
+            reach=REACH,
+        )
+
+
+def _input_units(kernel: Kernel, spread: np.ndarray) -> np.ndarray:
+    """Return the distances over which the kernel changes, at most a few spreads of the data."""
+    for part in (kernel, *getattr(kernel, "kernels", ())):
+        scale = getattr(part, "length_scale", None)
+        if scale is not None:
+            return np.minimum(np.broadcast_to(scale, spread.shape), 10.0 * spread)
+    return spread
