@@ -76,6 +76,8 @@ class Suite:
         suite's own name.
     prepare_once : bool
         One preparation for a task, not one for each of its partitions.
+    applies : callable ``(task, method) -> bool``, or None
+        Which methods are run on which tasks. None: all on all.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Suite:
     prepare: Callable[[Task, int], Any] | None = None
     prepared_in: str | None = None
     prepare_once: bool = False
+    applies: Callable[[Task, Method], bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,9 @@ def runs_of(
     """All runs of a suite, partition by partition, so that an early stop leaves whole tables."""
     tasks = _chosen(suite.tasks, only, "data set", suite)
     chosen = _chosen(suite.methods, methods, "method", suite)
-    return [Run(suite, t, m, p) for p in range(repeats) for t in tasks for m in chosen]
+    applies = suite.applies or (lambda task, method: True)
+    pairs = [(t, m) for t in tasks for m in chosen if applies(t, m)]
+    return [Run(suite, t, m, p) for p in range(repeats) for t, m in pairs]
 
 
 def _chosen(parts: Sequence, names: Sequence[str] | None, kind: str, suite: Suite) -> list:

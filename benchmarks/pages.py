@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import ttest_rel
+from scipy.stats import mannwhitneyu, ttest_rel
 
 from benchmarks.frame import Record, Suite, write_atomically
 
@@ -65,10 +65,22 @@ def by_partition(
     }
 
 
+def paired_t(left: np.ndarray, right: np.ndarray) -> float:
+    """p-value of the paired t-test; 0 for a difference that is the same everywhere."""
+    return 0.0 if np.ptp(left - right) == 0 else float(ttest_rel(left, right).pvalue)
+
+
+def rank_sum(left: np.ndarray, right: np.ndarray) -> float:
+    """p-value of Wilcoxon's rank-sum test (exact for few values without ties)."""
+    return float(mannwhitneyu(left, right).pvalue)
+
+
 def best_and_worse(
-    values: dict[str, dict[int, float]], level: float = 0.05
+    values: dict[str, dict[int, float]],
+    level: float = 0.05,
+    test: Callable[[np.ndarray, np.ndarray], float] = paired_t,
 ) -> tuple[str | None, set[str]]:
-    """The method with the smallest mean, and those worse than it by a paired t-test.
+    """The method with the smallest mean, and those worse than it by a test of significance.
 
     ``values`` maps method -> partition -> value; only partitions that all methods have count.
     """
@@ -80,13 +92,13 @@ def best_and_worse(
         return None, set()
     columns = {name: np.array([v[p] for p in common]) for name, v in present.items()}
     best = min(columns, key=lambda name: columns[name].mean())
-    worse = set()
-    for name, column in columns.items():
-        difference = column - columns[best]
-        if name == best or len(common) < 2 or not np.any(difference):
-            continue
-        if np.ptp(difference) == 0 or ttest_rel(column, columns[best]).pvalue < level:
-            worse.add(name)
+    worse = {
+        name
+        for name, column in columns.items()
+        if len(common) > 1
+        and np.any(column != columns[best])
+        and test(column, columns[best]) < level
+    }
     return best, worse
 
 
@@ -155,6 +167,24 @@ def new_figure(rows: int, columns: int, width: float = 4.6, height: float = 3.4)
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def draw_against(
+    axis: Any, points: dict[str, Sequence[tuple[float, float]]], title: str, *, log: bool
+) -> None:
+    """Pairs (paper, ours) as points, one colour for each label, and the line where both agree."""
+    span: list[float] = []
+    for k, (label, pairs) in enumerate(points.items()):
+        if pairs:
+            x, y = np.array(pairs).T
+            axis.plot(x, y, "osD^v"[k], color=f"C{k}", label=label, alpha=0.7)
+            span += [*x, *y]
+    if span:
+        axis.plot([min(span), max(span)], [min(span), max(span)], color="0.7", zorder=0)
+    if log:
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+    axis.set(xlabel="paper", ylabel="ours", title=title)
 
 
 def add_legend(axis: Any) -> None:

@@ -15,8 +15,8 @@ from benchmarks import pages
 from benchmarks.frame import Method, Record, Suite, Task
 from benchmarks.prefix_predictions import PrefixModel, prefix_metrics
 from benchmarks.suites import paper000
-from benchmarks.suites.paper000_tables23 import WORKING_SET
-from benchmarks.suites.problems import prepare, problem, sparse_model
+from benchmarks.suites.paper000 import WORKING_SET
+from benchmarks.suites.problems import Problem, prepare, problem, sparse_model
 from greedygp.metrics import nlpd, nmse
 
 FIGURES = {
@@ -25,6 +25,8 @@ FIGURES = {
     "Figure 4": ("friedman2", "friedman3"),
 }
 ROWS = {"measure": "measure (0 to 1)", "nmse": "NMSE", "npdl": "NPDL"}
+
+Column = tuple[str, str, str]  # heading, task, what follows the criterion in the methods' names
 
 
 def sizes_for(largest: int) -> list[int]:
@@ -36,15 +38,18 @@ def sizes_for(largest: int) -> list[int]:
 def run(task: Task, method: Method, partition: int, prepared: Any) -> dict[str, Any]:
     """Select to the limit; measures of the prefixes."""
     data = problem(task, partition)
-    model = sparse_model(
-        prepared,
-        partition,
-        criterion=method.parameters["criterion"],
-        max_basis=task.parameters["limit"],
-        working_set=WORKING_SET,
-        cache_size=0,
-        patience=None,
-    ).fit(data.X, data.y)
+    parameters = paper000.selection(task, method.parameters["criterion"])
+    model = sparse_model(prepared, partition, **parameters | to_the_end(task)).fit(data.X, data.y)
+    return along_the_path(task, model, data)
+
+
+def to_the_end(task: Task) -> dict[str, Any]:
+    """The estimator's parameters of a selection that does not stop by itself."""
+    return {"max_basis": task.parameters["limit"], "patience": None}
+
+
+def along_the_path(task: Task, model: Any, data: Problem) -> dict[str, Any]:
+    """Metrics and curves of a fitted model: its measure, and NMSE and NPDL of its prefixes."""
     sizes = sizes_for(model.n_basis_)
     prefixes = PrefixModel(
         model.kernel_, model.noise_variance_, data.X[model.basis_indices_], data.X, data.y
@@ -117,28 +122,31 @@ def render(suite: Suite, records: list[Record], folder: Path) -> Path:
     titles = {task.name: task.title for task in suite.tasks}
     for number, (title, names) in enumerate(FIGURES.items(), start=2):
         lines += [f"## {title}: {', '.join(titles[name] for name in names)}", ""]
-        lines += draw(records, names, titles, folder, f"{suite.name}_{number}")
+        caption = f"Measure, NMSE and NPDL on {', '.join(titles[name] for name in names)}"
+        columns = [(titles[name], name, "") for name in names]
+        lines += draw(records, columns, folder, f"{suite.name}_{number}", caption)
     lines += [
         "## Where the minima are",
         "",
         "Number of basis vectors at which the measure, and the NPDL of the test set, is smallest.",
         "",
-        *minima(suite, records),
+        *minima(records, [(task.title, task.name, "") for task in suite.tasks]),
         *pages.provenance(suite, records),
     ]
     return pages.write_page(folder, suite, lines)
 
 
 def draw(
-    records: list[Record], names: tuple[str, ...], titles: dict[str, str], folder: Path, name: str
+    records: list[Record], columns: list[Column], folder: Path, name: str, caption: str
 ) -> list[str]:
-    drawing, axes = pages.new_figure(len(ROWS), len(names), height=3.0)
-    for column, task in enumerate(names):
+    """Measure, NMSE and NPDL, one column for each set or stage."""
+    drawing, axes = pages.new_figure(len(ROWS), len(columns), height=3.0)
+    for column, (heading, task, suffix) in enumerate(columns):
         for row, (quantity, label) in enumerate(ROWS.items()):
             axis = axes[row, column]
             shown = []
             for k, (criterion, title) in enumerate(paper000.TITLES.items()):
-                sizes, values = curve(records, task, criterion, quantity)
+                sizes, values = curve(records, task, criterion + suffix, quantity)
                 if len(sizes):
                     axis.plot(sizes, values, color=f"C{k}", label=title)
                     shown += list(values[len(values) // 4 :])
@@ -148,25 +156,26 @@ def draw(
                 axis.set_ylim(min(shown) - room, max(shown) + 4 * room)
             axis.set(ylabel=label, xlabel="basis vectors" if row == len(ROWS) - 1 else "")
             if row == 0:
-                axis.set_title(titles[task])
+                axis.set_title(heading)
     pages.add_legend(axes[0, 0])
-    caption = f"Measure, NMSE and NPDL on {', '.join(titles[task] for task in names)}"
     return pages.save_figure(drawing, folder, name, caption)
 
 
-def minima(suite: Suite, records: list[Record]) -> list[str]:
+def minima(records: list[Record], lines: list[Column]) -> list[str]:
+    """Where the measure and the NPDL are smallest, one line for each set or stage."""
     rows = []
-    for task in suite.tasks:
-        row = [task.title]
+    for heading, task, suffix in lines:
+        row = [heading]
         for criterion in paper000.TITLES:
+            pair = []
             for metric in ("measure_minimum_at", "npdl_minimum_at"):
                 values = pages.by_partition(
-                    records, task.name, criterion, lambda r, m=metric: r["metrics"][m]
+                    records, task, criterion + suffix, lambda r, m=metric: r["metrics"][m]
                 )
-                row.append(f"{np.mean(list(values.values())):.0f}" if values else pages.MISSING)
-        rows.append([row[0], *[f"{row[k]} / {row[k + 1]}" for k in range(1, len(row), 2)]])
-    header = ["measure / NPDL", *paper000.TITLES.values()]
-    return pages.table(header, rows)
+                pair.append(f"{np.mean(list(values.values())):.0f}" if values else pages.MISSING)
+            row.append(" / ".join(pair))
+        rows.append(row)
+    return pages.table(["measure / NPDL", *paper000.TITLES.values()], rows)
 
 
 def claims(suite: Suite, records: list[Record]) -> list[pages.Claim]:

@@ -57,23 +57,32 @@ def problem(task: Task, partition: int) -> Problem:
 
 
 def prepare(task: Task, partition: int) -> dict[str, Any]:
-    """Hyperparameters from the evidence of a full GP on ``subset`` rows of the training part."""
+    """Hyperparameters from the evidence of a full GP on ``subset`` rows of the training part.
+
+    Further task parameters: ``bias`` for a kernel with a constant, ``subset_steps`` for the most
+    iterations of the optimiser.
+    """
     data = problem(task, partition)
     rows, bias = task.parameters["subset"], task.parameters.get("bias", False)
-    return full_gp_on_subset(data.X, data.y, rows, seed=partition, bias=bias).as_dict()
+    steps = task.parameters.get("subset_steps", 200)
+    found = full_gp_on_subset(data.X, data.y, rows, seed=partition, bias=bias, max_iter=steps)
+    return found.as_dict()
 
 
 def sparse_model(prepared: dict[str, Any], seed: int, **parameters: Any) -> Any:
-    """An unfitted ``SparseGPRegressor`` (DTC) with the prepared hyperparameters held fixed."""
+    """An unfitted ``SparseGPRegressor`` (DTC) with the prepared hyperparameters.
+
+    They are held fixed unless ``parameters`` say otherwise.
+    """
     from greedygp import SparseGPRegressor
 
     fixed = Hyperparameters(**prepared)
-    return SparseGPRegressor(
-        kernel=fixed.kernel(),
-        noise_variance=fixed.noise_variance,
-        approximation="dtc",
-        objective=None,
-        normalize_y=False,
-        random_state=seed,
-        **parameters,
-    )
+    settings = {
+        "kernel": fixed.kernel(),
+        "noise_variance": fixed.noise_variance,
+        "approximation": "dtc",
+        "objective": None,
+        "normalize_y": False,
+        "random_state": seed,
+    }
+    return SparseGPRegressor(**settings | parameters)

@@ -1,0 +1,262 @@
+"""The suites that learn hyperparameters: what they ask of the estimator, and what they count."""
+
+import inspect
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_suites import RandomBasis
+
+from benchmarks import frame, pages
+from benchmarks.frame import Task
+from benchmarks.suites import SUITES, learning, paper000, printed
+from benchmarks.suites.paper000_pages import Comparison, change_claim
+from benchmarks.suites.paper000_tables45 import PARTS, printed_tables
+from benchmarks.suites.paper000_tables45 import claims as claims_45
+from benchmarks.suites.paper001_table1 import claims as claims_1
+from benchmarks.suites.paper001_table1 import collect
+from greedygp import SparseGPRegressor, datasets
+
+TABLES_45, FIGURE_1, TABLE_1 = (
+    SUITES[name] for name in ("paper000_tables45", "paper000_figure1", "paper001_table1")
+)
+SMALL = {"n_train": 60, "n_test": 30, "subset": 25, "max_basis": 8, "limit": 12, "patience": 4}
+
+
+def small(suite, friedman=3):
+    """The suite on one small generated set."""
+    name = suite.tasks[-1].name
+    return replace(suite, tasks=[Task(name, "Made up", {**SMALL, "friedman": friedman})])
+
+
+# Printed figures and sizes -----------------------------------------------------------------------
+
+
+def test_printed_tables_4_and_5_are_whole():
+    tables, stars = printed.tables_4_and_5(), printed.stars_4_and_5()
+    assert list(tables) == [task.name for task in TABLES_45.tasks]
+    for parts in tables.values():
+        assert tuple(parts["learnt"]) == printed.METHODS
+    assert tables["abalone"]["learnt"]["nlgpp"]["npdl"] == (0.9469, 0.0151)
+    assert tables["boston"]["learnt"]["gpe"]["basis"] == (199.9, 0.33)
+    assert stars["friedman3", "npdl"] == {"nlpp", "nlml", "loo_cve", "nlgpp"}
+    assert stars["bank8FM", "nmse"] == {"nlgpp"}
+    assert not any(stars[name, "basis"] for name in tables)
+
+
+def test_printed_table_1_is_whole():
+    table = printed.table_1()
+    assert list(table) == [task.name for task in TABLE_1.tasks]
+    assert table["bank32NH"]["nmse"]["adapt-dmax"] == (47.41, 1.35)
+    assert table["california_housing"]["nlpd"]["adapt-info"] == (21.20, 1.47)
+
+
+def test_sizes_of_the_sets_are_the_papers():
+    sizes = {t.name: (t.parameters["n_train"], t.parameters["n_test"]) for t in TABLES_45.tasks}
+    assert sizes["boston"] == (481, 25)
+    assert sizes["bank8FM"] == sizes["cpu_small"] == (2048, 6144)
+    assert set(printed_tables()["bank8FM"]) == {"learnt"}  # other sizes in Tables 2 and 3
+    assert set(printed_tables()["abalone"]) == {"learnt", "fixed"}
+    assert {t.parameters["max_basis"] for t in TABLE_1.tasks} == {500}
+
+
+@pytest.mark.parametrize("task", TABLE_1.tasks, ids=lambda task: task.name)
+def test_the_stored_sets_have_the_rows_that_table_1_needs(task):
+    try:
+        rows = len(datasets.load(task.name).X)
+    except FileNotFoundError:
+        pytest.skip(f"GREEDYGP_DATA is not set or holds no {task.name}.npz")
+    assert task.parameters["n_train"] + task.parameters["n_test"] == rows
+
+
+# Runs --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Parameters of the estimators that the suites make, in order."""
+    made = []
+
+    class Noted(RandomBasis):
+        def __init__(self, prepared, seed, **parameters):
+            super().__init__(prepared, seed, **parameters)
+            made.append(parameters)
+
+    for suite in (TABLES_45, FIGURE_1, TABLE_1):
+        monkeypatch.setattr(f"benchmarks.suites.{suite.name}.sparse_model", Noted)
+    return made
+
+
+def run_one(suite, name):
+    method = next(m for m in suite.methods if m.name == name)
+    return suite.run(suite.tasks[0], method, 0, {"noise_variance": 0.1})
+
+
+def test_tables_4_and_5_learn_in_turns_with_the_selection_of_tables_2_and_3(asked):
+    outcome = run_one(small(TABLES_45), "gpe-learnt")
+    (parameters,) = asked
+    assert parameters == {
+        "criterion": "gpe",
+        "max_basis": 12,
+        "working_set": 59,
+        "cache_size": 0,
+        "patience": 4,
+        "objective": "nlml",
+        "noise_variance": None,
+        "rounds": 5,
+        "max_iter": 20,
+        "refine_basis": False,
+    }
+    assert len(outcome["curves"]["round_value"]) == 3
+    run_one(small(TABLES_45), "nlpp-fixed")
+    assert (asked[1]["max_basis"], asked[1]["patience"]) == (8, None)
+    assert "objective" not in asked[1]
+
+
+def test_figure_1_follows_the_selection_to_the_limit_with_what_was_learnt(asked):
+    run_one(small(FIGURE_1), "nlgpp-learnt")
+    learner, follower = asked
+    assert (learner["objective"], learner["patience"]) == ("nlml", 4)
+    assert (follower["max_basis"], follower["patience"]) == (12, None)
+    assert follower["noise_variance"] == 0.1
+    assert {"kernel", "noise_variance"} <= set(follower)
+    assert "objective" not in follower
+    run_one(small(FIGURE_1), "nlgpp-start")
+    assert not {"kernel", "objective"} & set(asked[2])
+
+
+def test_table_1_has_a_cache_as_large_as_the_basis_for_dmax_alone(asked):
+    for name in printed.TABLE_1_METHODS:
+        run_one(small(TABLE_1), name)
+    assert [p["criterion"] for p in asked] == ["nlpp", "info_gain", "matching_pursuit"]
+    assert [p["cache_size"] for p in asked] == [0, 0, 8]
+    assert [p.get("objective") for p in asked] == [None, "nlml", "nlml"]
+    assert ["kernel" in p for p in asked] == [False, True, True]
+
+
+@pytest.mark.skipif(
+    "rounds" not in inspect.signature(SparseGPRegressor).parameters,
+    reason="SparseGPRegressor has no rounds yet",
+)
+@pytest.mark.parametrize("suite", [TABLES_45, FIGURE_1, TABLE_1], ids=lambda suite: suite.name)
+def test_the_suites_run_with_the_estimator(suite, tmp_path):
+    suite = small(suite)
+    short = [
+        replace(m, parameters={**m.parameters, **({"rounds": 2, "max_iter": 3} if turns else {})})
+        for m in suite.methods
+        for turns in ["rounds" in m.parameters]
+    ]
+    suite = replace(suite, methods=short, prepared_in=None)
+    frame.run_suite(suite, repeats=1, results=tmp_path, report=lambda line: None)
+    records = frame.read_records(suite, tmp_path)
+    assert [r["error"] for r in records] == [None] * len(short)
+    for record in records:
+        learnt = "rounds" in record["parameters"]["method"]
+        assert ("round_value" in record["curves"]) == learnt
+        if learnt:
+            assert len(record["curves"]["round_value"]) <= 2
+
+
+# Pages -------------------------------------------------------------------------------------------
+
+
+def record(task, method, partition, metrics, curves=None):
+    return {
+        "task": task,
+        "method": method,
+        "partition": partition,
+        "status": "ok",
+        "metrics": metrics,
+        "curves": curves or {},
+    }
+
+
+def as_printed_45(spread):
+    """Records whose averages are the paper's; a method's values differ by ``spread``."""
+    records = []
+    for name, parts in printed_tables().items():
+        for part, methods in parts.items():
+            for k, (method, metrics) in enumerate(methods.items()):
+                for partition in range(5):
+                    noise = spread * np.cos(1.3 * k + 1.9 * np.arange(5))
+                    shift = 1 + noise[partition] - noise.mean()
+                    npdl = metrics["npdl"][0] * shift
+                    found = {
+                        "nmse": 0.01 * metrics["nmse"][0] * shift,
+                        "npdl": npdl,
+                        "npdl_standardised": npdl,
+                        "basis": metrics["basis"][0],
+                    }
+                    records.append(record(name, f"{method}-{part}", partition, found))
+    return records
+
+
+def test_findings_of_tables_4_and_5_hold_in_the_papers_own_figures():
+    comparison = Comparison.of(TABLES_45, as_printed_45(0.1), PARTS, printed_tables())
+    found = claims_45(comparison)
+    assert [claim.holds for claim in found] == [True] * len(found)
+    assert [c.paper.split(": ")[-1].replace(" cases", "") for c in found][1:4] == [
+        "5 of 6 sets",
+        "6 of 6 sets",
+        "6 of 6 sets",
+    ]
+    changes = {claim.paper: claim.ours for claim in found[5:]}
+    for paper, ours in changes.items():
+        assert paper.endswith(ours)
+
+
+def test_a_change_is_counted_only_where_both_parts_have_all_methods():
+    records = [r for r in as_printed_45(0.0) if (r["task"], r["method"]) != ("boston", "gpe-fixed")]
+    comparison = Comparison.of(TABLES_45, records, PARTS, printed_tables())
+    sets = ("boston", "abalone", "bank8FM")
+    claim = change_claim("Falls", comparison, "npdl", ("fixed", "learnt"), ["nlgpp"], sets)
+    assert claim.paper == "Falls: 2 of 2 cases"
+    assert claim.ours == "1 of 1 cases"
+    nothing = change_claim("Falls", comparison, "npdl", ("fixed", "learnt"), ["gpe"], ["boston"])
+    assert nothing.holds is None
+
+
+def as_printed_1():
+    return [
+        record(
+            name,
+            method,
+            p,
+            {
+                "nmse": 0.01 * metrics["nmse"][method][0] + 1e-6 * p,
+                "nlpd": metrics["nlpd"][method][0] + 1e-6 * p,
+                "nlpd_latent": metrics["nlpd"][method][0] + 1e-6 * p,
+            },
+        )
+        for name, metrics in printed.table_1().items()
+        for method in printed.TABLE_1_METHODS
+        for p in range(5)
+    ]
+
+
+def test_findings_of_table_1_hold_in_the_papers_own_figures():
+    found = claims_1(TABLE_1, collect(TABLE_1, as_printed_1()))
+    assert [claim.holds for claim in found] == [True] * len(found)
+    assert found[0].paper.endswith(found[0].ours)
+    smaller, larger = found[1], found[3]
+    assert smaller.paper.endswith("3 of 4 sets")
+    assert smaller.ours == "3 of 4 sets (bank8FM, cpu_small, cpu_act), significantly on 3"
+    assert larger.ours.startswith("3 of 3 sets")
+
+
+def test_pages_say_what_learning_gained():
+    rounds = {"round_value_before": [9.0, 5.0, 4.5], "round_value": [6.0, 3.0, 4.0]}
+    records = [record("friedman2", "gpe-learnt", p, {}, rounds) for p in (0, 1)]
+    assert learning.gains(records, "friedman2", "gpe-learnt") == ([6.0, 6.0], [2, 2])
+    assert learning.gains(records, "friedman2", "gpe-fixed") == ([], [])
+    task = next(t for t in paper000.LEARNING_TASKS if t.name == "friedman2")
+    text = "\n".join(learning.gains_table(records, [task], {"gpe-learnt": "GPE", "x": "X"}))
+    assert "| Friedman2 | 0.030 (2.0) | - |" in text
+
+
+def test_rank_sum_needs_five_values_apart_for_one_hundredth():
+    low, high = np.arange(5.0), np.arange(5.0) + 10
+    assert pages.rank_sum(low, high) == pytest.approx(2 / 252)
+    assert pages.rank_sum(low[:4], high[:4]) > 0.01
+    values = {"a": dict(enumerate(low)), "b": dict(enumerate(high))}
+    assert pages.best_and_worse(values, 0.01, pages.rank_sum) == ("a", {"b"})
