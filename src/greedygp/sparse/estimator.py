@@ -39,58 +39,73 @@ from greedygp.validation import (
 
 __all__ = ["SparseGPRegressor"]
 
-DEFAULT_MAX_BASIS = 500
+LARGEST_BASIS = 500  # unless the user wants more
+BASIS_PER_ROOT_ROW = 4.0  # basis vectors by default where they will be refined
+PATIENCE = 20
 START_ITERATIONS = 100  # of the evidence of a full GP on a subset of the rows
 
 
 class SparseGPRegressor(
     PredictionMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
-    """Sparse Gaussian process regression that chooses its own basis.
+    """Sparse Gaussian process regression that chooses its own basis and learns by prediction.
 
     Basis vectors are taken from the training rows one at a time, each time the one that serves
-    the criterion best; the leave-one-out criteria also tell when to stop. See the user guide for
-    the mathematics and the papers.
+    the criterion best. Hyperparameters, and then the positions of the basis vectors, are learnt by
+    an objective: by default the leave-one-out predictive density of the training rows, which is
+    known in closed form. See the user guide for the mathematics and the papers.
 
     Parameters
     ----------
     kernel : Kernel, scikit-learn kernel or None
-        None: an ARD Gaussian scaled to the data.
+        Where learning starts; None: an ARD Gaussian scaled to the data.
     noise_variance : float or None
         Held fixed where given (in the units of the normalised y if `normalize_y`); None: learnt
         from the data.
-    criterion : {"nlgpp", "loo_cve", "gpe", "nlml", "nlpp", "matching_pursuit", "info_gain", \
+    criterion : {"matching_pursuit", "nlgpp", "loo_cve", "gpe", "nlml", "nlpp", "info_gain", \
 "random"}
-        What a candidate is judged by: leave-one-out predictive density, leave-one-out squared
-        error, leave-one-out expected squared error, evidence, posterior, matching pursuit,
+        What a candidate is judged by: matching pursuit, leave-one-out predictive density,
+        leave-one-out squared error, leave-one-out expected squared error, evidence, posterior,
         information gain, nothing.
-    approximation : {"dtc", "fitc", "sor"}
+    approximation : {"fitc", "dtc", "sor"}
         What is neglected; see the user guide. Under "fitc" the criteria `nlml`, `loo_cve`,
-        `nlgpp` and `gpe` are FITC's own; the others choose by DTC's formulas.
+        `nlgpp` and `gpe` are FITC's own, unless the basis is refined afterwards; the others
+        choose by DTC's formulas.
     max_basis : int or None
-        The most basis vectors; None: 500, or the number of rows if that is less.
+        The most basis vectors; None: 500 or, where the basis is refined, four times the square
+        root of the number of rows if that is less.
     working_set : int or None
         Random candidates a step; None: all that are left (slow).
     cache_size : int
         Candidates carried from step to step (DTC and SoR); for `matching_pursuit` the number of
-        kernel rows held.
-    patience : int or None
+        kernel rows held. With a cache, a round's first candidates include the last round's basis.
+    patience : int, "auto" or None
         Steps without a new minimum of the measure (for `nlgpp`, or of the leave-one-out error)
-        before stopping and going back to the minimum; None: run to `max_basis`. Without effect
-        for `nlpp`, `matching_pursuit`, `info_gain` and `random`, whose values only fall or mean
-        nothing.
+        before stopping and going back to the minimum; None: run to `max_basis`; "auto": 20, or
+        None where the basis is refined (the measure before that tells little about the size that
+        is best after it). Without effect for `nlpp`, `matching_pursuit`, `info_gain` and
+        `random`, whose values only fall or mean nothing.
     tol : float
         Relative improvement of the measure that counts as a new minimum.
-    objective : {"nlml", None}
-        How hyperparameters are learnt: the evidence of a full GP on at most 500 random rows, or
-        (None) held fixed.
+    objective : {"nlgpp", "loo_cve", "gpe", "nlml", "vfe", None}
+        What is learnt by: leave-one-out predictive density, leave-one-out squared error (for those
+        who want the mean), leave-one-out expected squared error, evidence, variational bound (with
+        `approximation="dtc"`). None: hyperparameters are held fixed.
+    rounds : int
+        Rounds of selecting a basis and optimising for it. 0: the hyperparameters are those of the
+        start, a full GP's evidence on at most 500 random rows.
     max_iter : int
-        The most iterations of the optimiser of the hyperparameters.
+        The most iterations of the optimiser in a round.
+    refine_basis : bool
+        Whether the last round moves the basis inputs, together with the hyperparameters. The
+        rounds before it then only prepare it, with a random basis and 20 iterations.
+    guard : float
+        Weight of the term that keeps the leave-one-out objectives from over-fitting while basis
+        inputs move; 0: none.
     normalize_y : bool
         Whether targets are centred and scaled to unit variance for the fit.
     time_limit : float or None
-        Seconds after which the fit ends with what it has; learning hyperparameters takes at most
-        half of them.
+        Seconds after which the fit ends with what it has.
     random_state : int, RandomState or None
 
     Attributes
@@ -98,18 +113,24 @@ class SparseGPRegressor(
     basis_ : (m, D) array
         Inputs of the basis vectors.
     basis_indices_ : (m,) int array
-        Their places among the training rows, or in `candidates` where that was given.
+        Their places among the training rows, or in `candidates` where that was given. Absent
+        where they were moved.
     n_basis_ : int
     kernel_ : Kernel
     noise_variance_ : float
     path_ : structured array with the fields index, value, score, seconds
-        One line a step; `value` is the measure after it in the units of the normalised y.
+        One line a step of the selection that was kept; `value` is the measure after it in the
+        units of the normalised y.
     objective_value_ : float
-        The evidence reached on the subset of rows (NaN where nothing was learnt).
+        The objective of the model, the guard included; with `rounds=0` the evidence on the subset
+        of rows; NaN where nothing was learnt.
+    rounds_ : structured array with the fields n_basis, value_before, value, n_iter, seconds
+        One line a round of learning: size, objective before and after, iterations, time.
     n_iter_ : int
         Steps that the selection made (more than `n_basis_` where it went back to a minimum).
     stop_reason_ : str
-        "max_basis", "patience", "exhausted", "time_limit", "callback" or "interrupted".
+        Why the selection stopped: "max_basis", "patience", "exhausted", "time_limit", "callback"
+        or "interrupted".
     jitter_ : float
         What had to be added to the diagonal of the basis' kernel matrix (usually zero).
     drift_ : float
@@ -134,18 +155,18 @@ class SparseGPRegressor(
         *,
         kernel: Kernel | ScikitLearnKernel | None = None,
         noise_variance: float | None = None,
-        criterion: str = "nlgpp",
+        criterion: str = "matching_pursuit",
         approximation: str = "fitc",
         max_basis: int | None = None,
         working_set: int | None = 59,
         cache_size: int = 0,
-        patience: int | None = 20,
+        patience: int | str | None = "auto",
         tol: float = 1e-6,
         objective: str | None = "nlgpp",
         rounds: int = 2,
         max_iter: int = 60,
         refine_basis: bool = True,
-        guard: float = 0.1,
+        guard: float = 0.2,
         normalize_y: bool = True,
         time_limit: float | None = None,
         random_state: Any = None,
@@ -205,12 +226,13 @@ class SparseGPRegressor(
         tasks = FitTasks(self, context, given)
         deadline = None if self.time_limit is None else begin + self.time_limit
 
-        def select(point: Point, previous: Selected | None) -> Selected:
-            return self._select(data, pool, rng, point, previous, tasks, deadline)
+        def select(point: Point, previous: Selected | None, preparing: bool) -> Selected:
+            selection = self._selection(data, pool, rng, point, previous, preparing)
+            return self._run_selection(*selection, tasks, deadline)
 
         with data.backend.threads_over_blocks():
             if rounds == 0:
-                self._keep_selected(data, start, select(start, None))
+                self._keep_selected(data, start, select(start, None, False))
             else:
                 self._learn(data, start, select, tasks, deadline)
         tasks.end()
@@ -228,7 +250,8 @@ class SparseGPRegressor(
         check_integer("max_basis", self.max_basis, 1, or_none=True)
         check_integer("working_set", self.working_set, 1, or_none=True)
         check_integer("cache_size", self.cache_size, 0)
-        check_integer("patience", self.patience, 1, or_none=True)
+        if self.patience != "auto":
+            check_integer("patience", self.patience, 1, or_none=True)
         check_number("tol", self.tol, least=0)
         check_choice("objective", self.objective, (*OBJECTIVES, None))
         if self.objective is not None:
@@ -285,16 +308,28 @@ class SparseGPRegressor(
         self._start_value = found.value
         return found.point
 
-    def _select(self, data, pool, rng, point, previous, tasks, deadline) -> Selected:
-        """Select a basis with the point's hyperparameters."""
-        criterion = CRITERIA[self.criterion]()
+    @property
+    def _refines(self) -> bool:
+        """Whether the basis inputs will be moved."""
+        return self.objective is not None and self.rounds > 0 and bool(self.refine_basis)
+
+    def _limit(self, n_rows: int, n_inputs: int) -> int:
+        """Return the most basis vectors."""
+        if self.max_basis is not None:
+            return min(self.max_basis, n_inputs)
+        most = LARGEST_BASIS
+        if self._refines:  # patience does not tell the size then
+            most = min(most, int(BASIS_PER_ROOT_ROW * np.sqrt(n_rows)))
+        return min(most, n_inputs)
+
+    def _selection(self, data, pool, rng, point, previous, preparing) -> tuple:
+        """Return what selects a basis with the point's hyperparameters, and when it stops."""
+        criterion = CRITERIA["random" if preparing else self.criterion]()
         approximation = self.approximation
-        refines = self.objective is not None and self.rounds > 0 and self.refine_basis
-        if approximation == "fitc" and (refines or not criterion.exact_fitc):
+        if approximation == "fitc" and (self._refines or not criterion.exact_fitc):
             approximation = "dtc"
         inputs = data.X if pool is None else pool
-        limit = DEFAULT_MAX_BASIS if self.max_basis is None else self.max_basis
-        limit = min(limit, inputs.shape[0])
+        limit = self._limit(data.X.shape[0], inputs.shape[0])
         state = SparseState(
             point.kernel,
             point.noise_variance,
@@ -317,11 +352,15 @@ class SparseGPRegressor(
             rng=rng,
             favourites=() if previous is None else previous.indices,
         )
-        stopping = Stopping(
-            patience=self.patience if criterion.chooses_size else None,
-            tol=self.tol,
-            deadline=deadline,
-        )
+        patience = self.patience
+        if patience == "auto":
+            patience = None if self._refines else PATIENCE
+        return selector, limit, patience if criterion.chooses_size else None
+
+    def _run_selection(self, selector, limit, patience, tasks: FitTasks, deadline) -> Selected:
+        """Run the loop, with scikit-learn's callbacks around it and around every step."""
+        state = selector.state
+        stopping = Stopping(patience=patience, tol=self.tol, deadline=deadline)
         stage = tasks.stage("select", limit)
         path = forward_selection(selector, limit, stopping, stage.steps("basis vector", state))
         selector.close()

@@ -3,14 +3,15 @@
 A round selects a basis with the present hyperparameters, then improves the hyperparameters for
 that basis by the objective's gradient (L-BFGS, warm-started where the last round ended). With
 `refine_basis` the last round moves the basis inputs, too, together with the hyperparameters; the
-rounds before it are short, for they only prepare it. The best model by the objective is kept, and
-when a round does not improve on the one before, no more are made.
+rounds before it are short and take a random basis, for they only prepare it. The best model by the
+objective is kept, and when a round does not improve on the one before, no more are made.
 
 The leave-one-out measures do not know that the basis inputs were moved to please them: with m D
 free numbers and not many more rows, or with noise that varies over the inputs, they can be lowered
 by letting the noise vanish and the unexplained prior variance imitate the size of each row's
-residual. The guard, `guard * mean((k - q) / s2)`, makes that expensive: unexplained variance is to
-be small in units of the noise. The ablation in `docs/results` shows what it is worth.
+residual. The guard, `guard * mean(log(1 + (k - q) / s2))`, makes that expensive while inputs move.
+It weighs the more, the more free numbers there are for a row. The ablation in `docs/results` shows
+what it is worth.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from typing import Any
 import numpy as np
 
 from greedygp.arrays import Array, to_numpy
+from greedygp.greedy import SelectionPath
 from greedygp.kernels import Kernel
 from greedygp.sparse.data import TrainingData
-from greedygp.sparse.minimise import Coordinates, Minimum, Point, minimise
+from greedygp.sparse.minimise import Coordinates, Point, minimise
 from greedygp.sparse.objectives import EVIDENCE, SparseObjective
 from greedygp.sparse.start import mean_variance
 
@@ -44,6 +46,7 @@ REACH = 100.0  # the largest factor by which a round may change a kernel paramet
 MARGIN = 0.1  # how far beyond the data basis inputs may go, in units of a feature's range
 PREPARING_ITERATIONS = 20  # of the rounds before the one that refines
 OPTIMISER_TOL = 1e-7  # relative improvement of the sum over rows
+GUARD_GROWTH = 2.0  # how fast the guard's weight rises with m D / n
 ROUND_TOL = 1e-4  # nats a row that a round must gain for another one to follow
 
 
@@ -53,8 +56,13 @@ class Selected:
 
     basis: Array
     indices: list[int]
-    path: Any
+    path: SelectionPath
     state: Any = None
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether somebody asked for the fit to end."""
+        return self.path.reason in ("interrupted", "callback")
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ def learn(
     data: TrainingData,
     schedule: Schedule,
     start: Point,
-    select: Callable[[Point, Selected | None], Selected],
+    select: Callable[[Point, Selected | None, bool], Selected],
     watch: Callable[[int, Point, SparseObjective], bool] | None = None,
 ) -> tuple[Learnt, SparseObjective]:
     """Alternate selection and optimisation.
@@ -104,8 +112,9 @@ def learn(
     start : Point
         Hyperparameters to begin with.
     select : callable
-        `select(point, previous)` selects a basis with the point's hyperparameters; `previous` is
-        the basis of the round before.
+        `select(point, previous, preparing)` selects a basis with the point's hyperparameters;
+        `previous` is the basis of the round before, `preparing` says whether the basis is only
+        to prepare the round that refines.
     watch : callable, optional
         Called after every iteration with the round, the best point and the objective; a true
         result ends learning.
@@ -118,18 +127,19 @@ def learn(
     learner = _Learner(data, schedule, watch)
     point, previous, best = start, None, None
     for number in range(schedule.rounds):
-        last = number + 1 == schedule.rounds
-        selected = select(point, previous)
-        learnt = learner.round(number, point, selected, refine=schedule.refine_basis and last)
-        history = [] if best is None else best.rounds
-        learnt.rounds = history + learnt.rounds
-        gain = np.inf if best is None else best.value - learnt.value
-        if best is None or gain > 0:
+        refine = schedule.refine_basis and number + 1 == schedule.rounds
+        selected = select(point, previous, schedule.refine_basis and not refine)
+        learnt = learner.round(number, point, selected, refine)
+        if best is None or learnt.value < best.value or refine:
+            gain = np.inf if best is None else best.value - learnt.value
+            learnt.rounds = ([] if best is None else best.rounds) + learnt.rounds
             best = learnt
         else:
-            best.rounds, best.interrupted = learnt.rounds, learnt.interrupted
+            gain = 0.0
+            best.rounds += learnt.rounds
+            best.interrupted = learnt.interrupted
         point, previous = _hyperparameters(best.point), selected
-        if learner.must_stop(best):
+        if selected.broken_off or learner.must_stop(best):
             break
         if not schedule.refine_basis and gain < learner.nats_a_row * ROUND_TOL:
             break
@@ -169,12 +179,17 @@ class _Learner:
         begin, schedule = time.perf_counter(), self.schedule
         basis = to_numpy(selected.basis).astype(np.float64)
         self._prepare(len(basis))
+        self.objective.guard = self._guard(len(basis)) if refine else 0.0
         start = Point(point.kernel, point.noise_variance, basis)
         preparing = schedule.refine_basis and not refine
+        if len(basis) == 0:
+            value = self.objective.value(*self._arguments(start))
+            return Learnt(start, selected, value, refined=False)
+        max_iter = PREPARING_ITERATIONS if preparing else schedule.max_iter
         found = minimise(
             self._evaluate if refine else self._evaluate_fixed,
             self._coordinates(start, refine),
-            max_iter=min(schedule.max_iter, PREPARING_ITERATIONS if preparing else np.inf),
+            max_iter=0 if selected.broken_off else min(max_iter, schedule.max_iter),
             factor=0.5 * self.total_weight * 2.0 / self.nats_a_row,
             tol=OPTIMISER_TOL,
             deadline=schedule.deadline,
@@ -200,6 +215,7 @@ class _Learner:
 
     def settle(self, learnt: Learnt) -> None:
         """Bring the objective's state to the best point."""
+        assert learnt.point.basis is not None
         self._prepare(len(learnt.point.basis))
         self.objective.value(*self._arguments(learnt.point))
 
@@ -212,7 +228,6 @@ class _Learner:
         held = getattr(self, "objective", None)
         if held is not None and held.capacity >= size:
             return
-        guard = 0.0 if self.schedule.objective in EVIDENCE else self.schedule.guard
         self.objective = SparseObjective(
             self.schedule.objective,
             self.data.X,
@@ -220,8 +235,14 @@ class _Learner:
             self.data.weights,
             approximation=self.schedule.approximation,
             capacity=size,
-            trace_weight=guard,
         )
+
+    def _guard(self, size: int) -> float:
+        """Return the guard's weight with a basis of that size."""
+        if self.schedule.objective in EVIDENCE:
+            return 0.0
+        numbers_a_row = size * self.data.X.shape[1] / self.total_weight
+        return self.schedule.guard * (1.0 + GUARD_GROWTH * min(numbers_a_row, 1.0))
 
     def _arguments(self, point: Point) -> tuple[Kernel, float, Array]:
         return point.kernel, point.noise_variance, self.backend.asarray(point.basis)

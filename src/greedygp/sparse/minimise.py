@@ -3,8 +3,9 @@
 An objective is a function of a :class:`Point` (kernel, noise variance, basis inputs) that gives an
 :class:`Evaluation`. :class:`Coordinates` lays the parts that may move out as one vector:
 logarithms of the kernel's parameters and of the noise, and basis inputs in units of the features'
-scales, all of them divided by `FIRST_STEP`, since the first step of L-BFGS has the length one. Outside the region where numbers can be had the optimiser meets a bowl that
-leads back to the best point so far, and the best point it has seen is what it returns.
+scales, all of them divided by `FIRST_STEP`, since the first step of L-BFGS has the length one.
+Outside the region where numbers can be had the optimiser meets a bowl that leads back to the best
+point so far, and the best point it has seen is what it returns.
 """
 
 from __future__ import annotations
@@ -88,7 +89,10 @@ class Coordinates:
 
     def vector(self, point: Point) -> np.ndarray:
         """Return the parts of the point that move, as one vector."""
-        basis = None if self.basis_box is None else point.basis / self.basis_scale
+        basis = None
+        if self.basis_box is not None:
+            assert point.basis is not None
+            basis = point.basis / self.basis_scale
         return self._join(point.kernel.theta, np.log(point.noise_variance), basis) / FIRST_STEP
 
     def point(self, x: np.ndarray) -> Point:
@@ -103,12 +107,15 @@ class Coordinates:
             used += 1
         if self.basis_box is not None:
             assert basis is not None
-            basis = x[used:].reshape(basis.shape) * self.basis_scale
+            basis = x[used:].reshape(basis.shape) * np.asarray(self.basis_scale)
         return Point(kernel, noise, basis)
 
     def gradient(self, evaluation: Evaluation) -> np.ndarray:
         """Return the gradient by the vector."""
-        basis = None if self.basis_box is None else evaluation.basis * self.basis_scale
+        basis = None
+        if self.basis_box is not None:
+            assert evaluation.basis is not None
+            basis = evaluation.basis * self.basis_scale
         return FIRST_STEP * self._join(evaluation.theta, evaluation.log_noise, basis)
 
     def bounds(self) -> np.ndarray:

@@ -54,11 +54,10 @@ class SparseObjective:
     approximation : {"dtc", "fitc", "sor"}
     capacity : int
         The most basis vectors.
-    trace_weight : float
-        Weight of the guard against over-fitting, `mean((k - q) / s2)`: the share of the prior
-        variance that the basis leaves unexplained, in units of the noise. It is added to the
-        leave-one-out measures as it stands, to the evidence as a sum over rows and targets, halved
-        (with the weight 1 that is the variational bound).
+    guard : float
+        Weight of the guard against over-fitting, `mean(log(1 + (k - q) / s2))`: large where the
+        basis leaves more prior variance unexplained than there is noise. It is added to the
+        leave-one-out measures as it stands, to the evidence as a sum over rows and targets, halved.
     """
 
     def __init__(
@@ -70,11 +69,11 @@ class SparseObjective:
         *,
         approximation: str,
         capacity: int,
-        trace_weight: float = 0.0,
+        guard: float = 0.0,
     ):
         check_objective(name, approximation)
         self.name = name
-        self.trace_weight = trace_weight + (name == "vfe")
+        self.guard = guard
         self.backend = Backend(X)
         self._data = X, y, weights
         self._approximation, self.capacity = approximation, capacity
@@ -85,14 +84,30 @@ class SparseObjective:
         state = self._state_at(kernel, noise_variance, basis)
         by_prediction = self.name not in EVIDENCE
         value = loo_measure(state, self.name) if by_prediction else state.nlml()
-        weight = self._trace_factor(state)
-        return value + (weight * _trace(state) if weight else 0.0)
+        return value + float(state.rows.sum(lambda block: self.penalty(block)[0], light=True))
 
-    def _trace_factor(self, state: SparseState) -> float:
-        """Return what `sum w (k - q) / s2` is multiplied by."""
+    def penalty(self, block: RowBlock) -> tuple[np.ndarray, Array, Array]:
+        """Return the block's part of trace term and guard, and their derivatives by k and s2."""
+        state = self.state
+        assert state is not None
+        xp, s2 = state.backend.xp, state.noise_variance
+        weight = xp.ones_like(block.lam) if block.weight is None else block.weight
+        left = block.prior - block.explained / (block.scale * block.scale)
         if self.name in EVIDENCE:
-            return 0.5 * state.n_targets * self.trace_weight
-        return self.trace_weight / state.total_weight
+            unit = 0.5 * state.n_targets
+        else:
+            unit = 1.0 / state.total_weight
+        value, by_k = xp.zeros_like(left), xp.zeros_like(left)
+        by_s2 = xp.zeros_like(left)
+        if self.name == "vfe":
+            value, by_k, by_s2 = left / s2, by_k + 1.0 / s2, -left / s2**2
+        if self.guard:
+            total = s2 + xp.clip(left, min=0.0)
+            value = value + self.guard * xp.log(total / s2)
+            by_k = by_k + self.guard / total
+            by_s2 = by_s2 + self.guard * (1.0 / total - 1.0 / s2)
+        share = unit * weight
+        return state.backend.sums(share * value), share * by_k, share * by_s2
 
     def __call__(
         self, kernel: Any, noise_variance: float, basis: Array, with_basis: bool = True
@@ -100,8 +115,7 @@ class SparseObjective:
         """Return value and gradient; `with_basis` says whether basis inputs have a part in it."""
         value = self.value(kernel, noise_variance, basis)
         assert self.state is not None
-        gradient = _Gradient(self.state, self.name, self._trace_factor(self.state))
-        return gradient.evaluation(value, with_basis)
+        return _Gradient(self.state, self).evaluation(value, with_basis)
 
     def _state_at(self, kernel: Any, noise_variance: float, basis: Array) -> SparseState:
         if self.state is None:
@@ -129,22 +143,12 @@ def check_objective(name: str, approximation: str) -> None:
         )
 
 
-def _trace(state: SparseState) -> float:
-    """Return `sum w (k - q) / s2`."""
-
-    def part(block: RowBlock) -> np.ndarray:
-        left = block.prior - block.explained / (block.scale * block.scale)
-        return state.backend.sums(left if block.weight is None else left * block.weight)
-
-    return float(state.rows.sum(part, light=True)) / state.noise_variance
-
-
 @dataclass
 class RowAdjoints:
     """Derivatives of the objective by what it takes from each row of a block."""
 
-    phi: Array | None  # (p, T) by the whitened fit; None: the evidence, whose terms are special
-    eta: Array | None  # (T,) by the whitened leverage
+    phi: Array  # (p, T) by the whitened fit; None: the evidence, whose terms are special
+    eta: Array  # (T,) by the whitened leverage
     lam: Array  # (T,) by the noise of a copy, as it stands in the formula
     s2: Array  # (T,) by the noise variance outside lam
     k: Array  # (T,) by the prior variance
@@ -163,13 +167,13 @@ def _evidence_adjoints(state: SparseState, block: RowBlock) -> dict[str, Array |
 class _Gradient:
     """The gradient at one state: two passes over the rows, and the basis' part."""
 
-    def __init__(self, state: SparseState, name: str, trace_factor: float):
+    def __init__(self, state: SparseState, objective: SparseObjective):
         self.state, self.backend = state, state.backend
-        self.name, self.trace_factor = name, trace_factor
+        self.objective, name = objective, objective.name
         self.by_prediction = name not in EVIDENCE
         self.fitc = state.approximation == "fitc"
         prior_counts = state.uses_prior_variance and name in ("nlgpp", "gpe")
-        self.has_kappa = self.fitc or prior_counts or trace_factor != 0.0
+        self.has_kappa = self.fitc or prior_counts or name == "vfe" or objective.guard > 0.0
         self.adjoints: list[RowAdjoints] = state.map(self._adjoints)
         m, p = state.size, state.n_targets
         self.H, self.Z_phi = np.zeros((m, m)), np.zeros((m, p))
@@ -177,9 +181,7 @@ class _Gradient:
             self.H, self.Z_phi = state.sum(self._products)
         Y = state.Y.square
         self.V_rho, self.V_psi = Y @ state.w, Y @ self.Z_phi
-        self.left = (
-            np.hstack([self.V_rho, self.V_psi]) if self.by_prediction else -1.0 * self.V_rho
-        )
+        self.left = np.hstack([self.V_rho, self.V_psi]) if self.by_prediction else -1.0 * self.V_rho
         self.left_on = self.backend.asarray(self.left)
         self.H_on = self.backend.asarray(self.H)
         self.Z_phi_on = self.backend.asarray(self.Z_phi)
@@ -202,23 +204,21 @@ class _Gradient:
         )
 
     def _adjoints(self, block: RowBlock) -> RowAdjoints:
-        """Return the adjoints of a block's rows, the guard's part included."""
-        state = self.state
+        """Return the adjoints of a block's rows, those of trace term and guard included."""
         if self.by_prediction:
-            adjoints = loo_adjoints(state, block, self.name)
+            adjoints = loo_adjoints(self.state, block, self.objective.name)
         else:
-            adjoints = _evidence_adjoints(state, block)
-        weight = 1.0 if block.weight is None else block.weight
-        left = block.prior - block.explained / (block.scale * block.scale)
-        each = weight * self.trace_factor / state.noise_variance
-        adjoints["k"] = adjoints["k"] + each
-        adjoints["q"] = adjoints["q"] - each
-        return RowAdjoints(**adjoints, s2=-left * each / state.noise_variance)
+            adjoints = _evidence_adjoints(self.state, block)
+        _, by_k, by_s2 = self.objective.penalty(block)
+        adjoints["k"] = adjoints["k"] + by_k
+        adjoints["q"] = adjoints["q"] - by_k
+        return RowAdjoints(**adjoints, s2=by_s2)
 
     def _products(self, block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
         """Return `Z diag(eta) Z'` and `Z phi'`."""
         backend, adjoints = self.backend, self.adjoints[block.number]
-        H, Z_phi = np.zeros(self.state.size), 0.0
+        H = np.zeros((self.state.size, self.state.size))
+        Z_phi = np.zeros((self.state.size, self.state.n_targets))
         for part, Z, work in self._tiles(block):
             backend.multiply(Z, backend.asarray(adjoints.eta[part])[None, :], out=work)
             H = H + backend.host_product(work, Z.T)
@@ -317,7 +317,7 @@ class _TileRows:
             self.right = backend.asarray(self.rho)
             self.g = backend.asarray(xp.zeros_like(block.lam[part]) + state.n_targets)
         self.Z = Z
-        self.z_H_z: Array | None = None
+        self.z_H_z: Array = None
         self.kappa: Array | None = None
         self.s2_bar = 0.0
         self.k_bar: Array = None

@@ -1,4 +1,4 @@
-"""The tasks of a fit as scikit-learn's callbacks see them: fit, then select and optimise by turns."""
+"""The tasks of a fit as scikit-learn's callbacks see them: select and optimise by turns."""
 
 from __future__ import annotations
 

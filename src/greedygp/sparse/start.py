@@ -133,9 +133,7 @@ def subset_evidence(
         return evidence(point.kernel, point.noise_variance, X, y, weights)
 
     point = _best_start(objective, [Point(kernel, float(level)) for level in levels])
-    coordinates = Coordinates(
-        point, variance, kernel=learn_kernel, noise=noise_variance is None
-    )
+    coordinates = Coordinates(point, variance, kernel=learn_kernel, noise=noise_variance is None)
     return minimise(objective, coordinates, max_iter=max_iter, deadline=deadline)
 
 
