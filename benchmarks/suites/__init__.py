@@ -1,6 +1,7 @@
 """The suites, by name, in the order in which ``run all`` takes them."""
 
 from benchmarks.suites import (
+    ablation,
     paper000_figure1,
     paper000_figures,
     paper000_tables23,
@@ -19,6 +20,7 @@ SUITES = {
         paper000_figure1.SUITE,
         paper001_figure1.SUITE,
         paper001_table1.SUITE,
+        ablation.SUITE,
         peers.SUITE,
     )
 }
