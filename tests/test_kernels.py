@@ -574,3 +574,34 @@ def test_gram_matrices_are_symmetric_and_positive_semidefinite(kernel, A, theta_
     assert_array_equal(np.diagonal(K), kernel.diag(A))
     assert_allclose(K, matrix(kernel, A, A), rtol=1e-10, atol=1e-12 * np.abs(K).max())
     assert np.linalg.eigvalsh(K).min() >= -1e-12 * len(A) * max(np.abs(K).max(), 1e-300)
+
+
+# ---------------------------------------------------------------------------------- scaling
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian(2.0, [0.5, 1.5]),
+        Matern(1.5, 0.7, 0.9) + Constant(0.3),
+        Gaussian(1.0, 0.8, fixed="variance") * Linear(0.6),
+        (Gaussian() + Linear(0.2)) * 3.0,
+    ],
+)
+def test_a_scaled_kernel_is_a_multiple(kernel):
+    A = np.random.default_rng(0).normal(size=(5, 2))
+    scaled = kernel.scaled(2.5)
+    assert_allclose(scaled(A), 2.5 * kernel(A))
+    assert scaled.theta_names == kernel.theta_names
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian(fixed="variance"),
+        Gaussian() + Constant(1.0, fixed="variance"),
+        Gaussian(fixed="variance") * 2.0,
+    ],
+)
+def test_a_variance_held_fixed_is_not_scaled(kernel):
+    assert kernel.scaled(2.0) is None

@@ -1,7 +1,8 @@
 """The defaults of ``SparseGPRegressor``, one factor changed at a time.
 
-Eight sets of at most 5000 training rows, three of them small; the default and its variants see the same partitions and
-may use the same number of basis vectors. Measures are in units of the standardised target.
+Eight sets of at most 5000 training rows, three of them small; the default and its variants see
+the same partitions and may use the same number of basis vectors. Measures are in units of the
+standardised target.
 """
 
 from __future__ import annotations

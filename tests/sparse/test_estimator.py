@@ -308,6 +308,7 @@ def test_learnt_weights_equal_repetition(normalize_y):
     weights = np.random.default_rng(0).integers(0, 4, size=25)
     rows = np.repeat(np.arange(25), weights)
     options = {"criterion": "nlml", "max_basis": 6, "working_set": None, "random_state": 0}
+    options |= {"objective": "nlml", "approximation": "dtc", "refine_basis": False, "rounds": 1}
     weighted = SparseGPRegressor(normalize_y=normalize_y, **options)
     weighted.fit(X, y, sample_weight=weights.astype(float))
     repeated = SparseGPRegressor(normalize_y=normalize_y, **options).fit(X[rows], y[rows])
@@ -640,3 +641,11 @@ def test_a_working_set_of_many_pieces_with_a_cache():
         kernel=Gaussian(1.0, [1.0] * 10), working_set=300, cache_size=10, max_basis=5
     ).fit(X, y)
     assert model.n_basis_ == 5
+
+
+@pytest.mark.parametrize("objective", ["loo_cve", "gpe"])
+def test_objectives_that_do_not_know_the_scale_get_it_from_the_left_out_targets(objective):
+    X, y = make_friedman1(300, noise=0.5, random_state=0)
+    model = SparseGPRegressor(objective=objective, random_state=0).fit(X, y)
+    mean, std = model.loo_predict()
+    assert_allclose(np.mean(((y - mean) / std) ** 2), 1.0, rtol=1e-6)

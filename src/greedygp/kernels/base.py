@@ -108,6 +108,10 @@ class Kernel:
         """Return this kernel with other values of the free parameters (given as logarithms)."""
         raise NotImplementedError
 
+    def scaled(self, factor: float) -> Kernel | None:
+        """Return `factor` times this kernel, by its free variances; None: they are held fixed."""
+        raise NotImplementedError
+
     def check_features(self, n_features: int) -> None:
         """Raise a ValueError if a parameter with one value per feature does not match."""
         raise NotImplementedError
@@ -268,6 +272,14 @@ class ParametricKernel(Kernel):
             used += np.size(old)
             value = validate_positive(type(self).__name__, name, value, name in self._per_feature)
             setattr(kernel, name, value)
+        return kernel
+
+    def scaled(self, factor: float) -> Kernel | None:
+        """Return `factor` times this kernel, by its free variance; None: it is held fixed."""
+        if "variance" in self.fixed:
+            return None
+        kernel = copy.copy(self)
+        kernel.variance = factor * self.variance
         return kernel
 
     def check_features(self, n_features: int) -> None:

@@ -98,6 +98,11 @@ class Sum(Composite):
 
     _symbol = " + "
 
+    def scaled(self, factor: float) -> Kernel | None:
+        """Return `factor` times this kernel: every term is scaled."""
+        terms = [term for kernel in self.kernels if (term := kernel.scaled(factor)) is not None]
+        return Sum(*terms) if len(terms) == len(self.kernels) else None
+
     def diag(self, A: Array) -> Array:
         return _reduce_sum([kernel.diag(A) for kernel in self.kernels])
 
@@ -134,6 +139,14 @@ class Product(Composite):
     """
 
     _symbol = " * "
+
+    def scaled(self, factor: float) -> Kernel | None:
+        """Return `factor` times this kernel: one factor that can be is scaled."""
+        for place, kernel in enumerate(self.kernels):
+            scaled = kernel.scaled(factor)
+            if scaled is not None:
+                return Product(*self.kernels[:place], scaled, *self.kernels[place + 1 :])
+        return None
 
     def diag(self, A: Array) -> Array:
         return _reduce_product([kernel.diag(A) for kernel in self.kernels])

@@ -21,21 +21,15 @@ from greedygp.sparse.data import TrainingData
 from greedygp.sparse.learning import Learnt, Schedule, Selected, learn
 from greedygp.sparse.loo import loo_rows
 from greedygp.sparse.minimise import Point
-from greedygp.sparse.objectives import OBJECTIVES, SparseObjective, check_objective
+from greedygp.sparse.objectives import SparseObjective
+from greedygp.sparse.parameters import check_parameters
 from greedygp.sparse.posterior import Posterior
 from greedygp.sparse.prediction import PredictionMixin
 from greedygp.sparse.progress import FitTasks
 from greedygp.sparse.selection import make_selector
 from greedygp.sparse.start import subset_evidence
 from greedygp.sparse.state import SparseState
-from greedygp.validation import (
-    check_choice,
-    check_integer,
-    check_number,
-    check_predict_inputs,
-    check_training_data,
-    check_weights,
-)
+from greedygp.validation import check_predict_inputs, check_training_data, check_weights
 
 __all__ = ["SparseGPRegressor"]
 
@@ -210,7 +204,7 @@ class SparseGPRegressor(
         self
         """
         begin = time.perf_counter()
-        self._check_parameters()
+        check_parameters(self)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         X, y = check_training_data(self, X, y)
         weights = check_weights(sample_weight, X)
@@ -227,8 +221,8 @@ class SparseGPRegressor(
         deadline = None if self.time_limit is None else begin + self.time_limit
 
         def select(point: Point, previous: Selected | None, preparing: bool) -> Selected:
-            selection = self._selection(data, pool, rng, point, previous, preparing)
-            return self._run_selection(*selection, tasks, deadline)
+            selector, limit, patience = self._selection(data, pool, rng, point, previous, preparing)
+            return self._run_selection(selector, limit, patience, tasks, deadline)
 
         with data.backend.threads_over_blocks():
             if rounds == 0:
@@ -237,40 +231,6 @@ class SparseGPRegressor(
                 self._learn(data, start, select, tasks, deadline)
         tasks.end()
         return self
-
-    def _check_parameters(self) -> None:
-        if self.kernel is not None and not isinstance(self.kernel, Kernel | ScikitLearnKernel):
-            raise TypeError(
-                "kernel must be a greedygp kernel, a scikit-learn kernel or None; got "
-                f"{self.kernel!r}."
-            )
-        check_number("noise_variance", self.noise_variance, above=0, or_none=True)
-        check_choice("criterion", self.criterion, tuple(CRITERIA))
-        check_choice("approximation", self.approximation, ("sor", "dtc", "fitc"))
-        check_integer("max_basis", self.max_basis, 1, or_none=True)
-        check_integer("working_set", self.working_set, 1, or_none=True)
-        check_integer("cache_size", self.cache_size, 0)
-        if self.patience != "auto":
-            check_integer("patience", self.patience, 1, or_none=True)
-        check_number("tol", self.tol, least=0)
-        check_choice("objective", self.objective, (*OBJECTIVES, None))
-        if self.objective is not None:
-            check_objective(self.objective, self.approximation)
-        check_integer("rounds", self.rounds, 0)
-        check_integer("max_iter", self.max_iter, 0)
-        check_number("guard", self.guard, least=0)
-        for name in ("refine_basis", "normalize_y"):
-            value = getattr(self, name)
-            if not isinstance(value, bool | np.bool_):
-                raise TypeError(f"{name} must be True or False; got {value!r}.")
-        check_number("time_limit", self.time_limit, above=0, or_none=True)
-        try:
-            check_random_state(self.random_state)
-        except ValueError as error:
-            raise ValueError(
-                "random_state must be an integer from 0 to 2**32 - 1, a numpy RandomState or "
-                f"None; got {self.random_state!r}."
-            ) from error
 
     def _check_candidates(self, X: Array, candidates: Any) -> Array:
         if self.criterion == "info_gain":

@@ -27,6 +27,7 @@ from greedygp.arrays import Array, to_numpy
 from greedygp.greedy import SelectionPath
 from greedygp.kernels import Kernel
 from greedygp.sparse.data import TrainingData
+from greedygp.sparse.loo import loo_scale
 from greedygp.sparse.minimise import Coordinates, Point, minimise
 from greedygp.sparse.objectives import EVIDENCE, SparseObjective
 from greedygp.sparse.start import mean_variance
@@ -214,10 +215,22 @@ class _Learner:
         return self.stopped or learnt.interrupted or late
 
     def settle(self, learnt: Learnt) -> None:
-        """Bring the objective's state to the best point."""
+        """Bring the objective's state to the best point, whose scale is set where that is free.
+
+        The squared errors do not tell a common factor of kernel and noise, and the expected ones
+        would have it vanish: `mean(r^2 / t)`, what NLGPP would choose, makes the error bars right.
+        """
         assert learnt.point.basis is not None
         self._prepare(len(learnt.point.basis))
-        self.objective.value(*self._arguments(learnt.point))
+        learnt.value = self.objective.value(*self._arguments(learnt.point))
+        if self.schedule.objective not in ("loo_cve", "gpe") or not self.schedule.learn_noise:
+            return
+        assert self.objective.state is not None
+        factor = loo_scale(self.objective.state)
+        kernel = learnt.point.kernel.scaled(factor)
+        if kernel is not None and np.isfinite(factor) and factor > 0:
+            learnt.point = Point(kernel, factor * learnt.point.noise_variance, learnt.point.basis)
+            learnt.value = self.objective.value(*self._arguments(learnt.point))
 
     def _watched(self, number: int, best: Point) -> bool:
         self.stopped = bool(self.watch(number, best, self.objective))

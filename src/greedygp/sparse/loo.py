@@ -21,7 +21,7 @@ from greedygp.rows import RowBlock
 from greedygp.sparse.candidates import Candidates
 from greedygp.sparse.state import SparseState
 
-__all__ = ["candidate_sums", "loo_adjoints", "loo_measure", "loo_rows"]
+__all__ = ["candidate_sums", "loo_adjoints", "loo_measure", "loo_rows", "loo_scale"]
 
 SMALLEST = 1e-12  # of 1 - c eta, which is positive but for rounding
 TILE = 60_000  # entries of a tile of scores
@@ -74,6 +74,18 @@ def loo_measure(state: SparseState, name: str) -> float:
     if name == "gpe" and state.uses_prior_variance:
         total += _sum_of_prior_left(state)
     return total / state.total_weight
+
+
+def loo_scale(state: SparseState) -> float:
+    """Return `mean(r^2 / t)`: the factor of all variances that the left-out targets ask for."""
+    xp = state.backend.xp
+
+    def part(block: RowBlock) -> np.ndarray:
+        r, t = loo_rows(state, block)
+        each = xp.mean(r * r, axis=0) / t
+        return state.backend.sums(each if block.weight is None else block.weight * each)
+
+    return float(state.rows.sum(part, light=True)) / state.total_weight
 
 
 def loo_adjoints(state: SparseState, block: RowBlock, name: str) -> dict[str, Array]:

@@ -1,0 +1,52 @@
+"""Checks of the parameters of `SparseGPRegressor`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
+from sklearn.utils import check_random_state
+
+from greedygp.kernels import Kernel
+from greedygp.sparse.criteria import CRITERIA
+from greedygp.sparse.objectives import OBJECTIVES, check_objective
+from greedygp.validation import check_choice, check_integer, check_number
+
+__all__ = ["check_parameters"]
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise a sentence that names the first parameter that cannot be."""
+    kernel = estimator.kernel
+    if kernel is not None and not isinstance(kernel, Kernel | ScikitLearnKernel):
+        raise TypeError(
+            f"kernel must be a greedygp kernel, a scikit-learn kernel or None; got {kernel!r}."
+        )
+    check_number("noise_variance", estimator.noise_variance, above=0, or_none=True)
+    check_choice("criterion", estimator.criterion, tuple(CRITERIA))
+    check_choice("approximation", estimator.approximation, ("sor", "dtc", "fitc"))
+    check_integer("max_basis", estimator.max_basis, 1, or_none=True)
+    check_integer("working_set", estimator.working_set, 1, or_none=True)
+    check_integer("cache_size", estimator.cache_size, 0)
+    if estimator.patience != "auto":
+        check_integer("patience", estimator.patience, 1, or_none=True)
+    check_number("tol", estimator.tol, least=0)
+    check_choice("objective", estimator.objective, (*OBJECTIVES, None))
+    if estimator.objective is not None:
+        check_objective(estimator.objective, estimator.approximation)
+    check_integer("rounds", estimator.rounds, 0)
+    check_integer("max_iter", estimator.max_iter, 0)
+    check_number("guard", estimator.guard, least=0)
+    for name in ("refine_basis", "normalize_y"):
+        value = getattr(estimator, name)
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{name} must be True or False; got {value!r}.")
+    check_number("time_limit", estimator.time_limit, above=0, or_none=True)
+    try:
+        check_random_state(estimator.random_state)
+    except ValueError as error:
+        raise ValueError(
+            "random_state must be an integer from 0 to 2**32 - 1, a numpy RandomState or "
+            f"None; got {estimator.random_state!r}."
+        ) from error
