@@ -6,8 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from greedygp.arrays import Array
-from greedygp.sparse.candidates import Candidates, evaluate_one
+from greedygp.arrays import Array, to_numpy
+from greedygp.sparse.candidates import (
+    Candidates,
+    dependence_tolerance,
+    evaluate_one,
+    kernel_with_basis,
+)
 from greedygp.sparse.criteria import Criterion
 from greedygp.sparse.pool import Pool
 from greedygp.sparse.state import Column, SparseState
@@ -16,6 +21,7 @@ __all__ = ["CHUNK", "NOTHING", "SparseSelector"]
 
 NOTHING = (np.empty(0, dtype=np.intp), np.empty(0))
 CHUNK = 256  # candidates evaluated together at most
+SPAN_CHUNK = 4096  # candidates compared with the basis alone at most
 
 
 class SparseSelector:
@@ -59,6 +65,7 @@ class SparseSelector:
         self.pool = Pool(inputs.shape[0], rng)
         self._column: Column | None = None
         self._value = np.inf
+        self._looked_at_size = -1
         self._out_for_good: list[int] = []  # the basis, and who was found in its span
 
     @property
@@ -117,6 +124,27 @@ class SparseSelector:
         one = self._one(index)
         if one.dependent(self.state.backend)[0]:
             self._drop(index)
+            self._drop_spanned()
             return None
         self._column = one.column(0)
         return one.index, np.array([score])
+
+    def _drop_spanned(self) -> None:
+        """Take out everybody who is in the span of the basis: where one is, there are many.
+
+        In O(N m^2) for all of them, once a step; one by one each would cost O(n m).
+        """
+        state = self.state
+        if self._looked_at_size == state.size:
+            return
+        self._looked_at_size = state.size
+        tolerance = dependence_tolerance(state.backend)
+        members = self.pool.members
+        for start in range(0, len(members), SPAN_CHUNK):
+            index = members[start : start + SPAN_CHUNK]
+            inputs = self._take_inputs(index)
+            nu = state.G.solve_rows(kernel_with_basis(state, inputs))
+            prior = to_numpy(state.kernel.diag(state.backend.wide(inputs)))
+            spanned = index[prior - np.sum(nu * nu, axis=1) <= tolerance * prior]
+            self.pool.remove(spanned)
+            self._out_for_good.extend(int(one) for one in spanned)
