@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 
 import greedygp
 from greedygp import SparseGPRegressor
-from greedygp.metrics import nlpd, nmse
+from greedygp.metrics import coverage, nlpd, nmse
 
 N_ROWS, NOISE, COVERAGE = 4000, 1.0, 0.95
 
@@ -33,14 +33,13 @@ def main(folder: Path) -> None:
         X, y, truth, test_size=0.5, random_state=0
     )
 
-    model = SparseGPRegressor(criterion="nlgpp", objective="nlml", max_basis=150, random_state=0)
+    model = SparseGPRegressor(max_basis=100, random_state=0)
     start = time.perf_counter()
     model.fit(X_train, y_train)
     seconds_fit = time.perf_counter() - start
 
     start = time.perf_counter()
     mean, std = model.predict(X_test, return_std=True)
-    lower, upper = model.predict_interval(X_test, coverage=COVERAGE)
     seconds_predict = time.perf_counter() - start
 
     figures = {
@@ -51,9 +50,7 @@ def main(folder: Path) -> None:
         "test NMSE": f"{nmse(y_test, mean):.4f}",
         "NMSE of the true function": f"{nmse(y_test, truth_test):.4f}",
         "test NLPD": f"{nlpd(y_test, mean, std):.4f}",
-        f"coverage of the {COVERAGE:.0%} interval": (
-            f"{np.mean((lower <= y_test) & (y_test <= upper)):.1%}"
-        ),
+        f"coverage of the {COVERAGE:.0%} interval": f"{coverage(y_test, mean, std, COVERAGE):.1%}",
         "seconds to fit": f"{seconds_fit:.2f}",
         "seconds to predict": f"{seconds_predict:.2f}",
     }
@@ -91,10 +88,11 @@ def render(
     rows = "".join(
         f"<tr><td>{html.escape(name)}</td><td>{value}</td></tr>" for name, value in figures.items()
     )
-    steps = np.arange(1, len(model.path_) + 1)
-    path = Plot(steps, model.path_["value"], "basis vectors", "NLGPP")
-    path.line(steps, model.path_["value"])
-    path.dots([model.n_basis_], [model.path_["value"][model.n_basis_ - 1]], radius=5)
+    levels = np.linspace(0.05, 0.95, 19)
+    shares = np.array([coverage(y_test, mean, std, level) for level in levels])
+    calibration = Plot([0, 1], [0, 1], "level of the interval", "share inside")
+    calibration.line(np.array([0, 1]), np.array([0, 1]))
+    calibration.dots(levels, shares, radius=3)
 
     shown = np.random.default_rng(0).choice(len(y_test), size=min(300, len(y_test)), replace=False)
     fit = Plot(mean, np.r_[y_test, mean - 2 * std, mean + 2 * std], "predicted", "observed")
@@ -110,14 +108,30 @@ def render(
 <html lang="en"><meta charset="utf-8"><title>greedygp demo</title><style>{STYLE}</style>
 <h1>A sparse Gaussian process on Friedman's first function</h1>
 <table>{rows}</table>
-<figure>{path.svg()}<figcaption>The criterion after each basis vector. Selection stops when it no
-longer falls and goes back to the minimum (dot).</figcaption></figure>
+<h2>Rounds of learning</h2>
+<table>{rounds_of(model)}</table>
+<p>A round selects a basis and then lowers the objective: first the hyperparameters with a random
+basis, to prepare, then hyperparameters and basis positions together.</p>
 <figure>{fit.svg()}<figcaption>Test rows: observed against predicted, with the interval that should
 hold 95 % of them.</figcaption></figure>
+<figure>{calibration.svg()}<figcaption>Calibration: the share of test rows inside the predictive
+interval of each level. The line is what it should be.</figcaption></figure>
 <p>The model: <code>{html.escape(repr(model))}</code></p>
 <footer>{html.escape(versions)}</footer>
 </html>
 """
+
+
+def rounds_of(model: SparseGPRegressor) -> str:
+    """Return the rounds of learning as rows of a table."""
+    names = ("basis vectors", "objective before", "after", "iterations", "seconds")
+    lines = [names] + [
+        (f"{size}", f"{before:.4f}", f"{after:.4f}", f"{iterations}", f"{seconds:.2f}")
+        for size, before, after, iterations, seconds in model.rounds_.tolist()
+    ]
+    return "".join(
+        "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>" for cells in lines
+    )
 
 
 class Plot:

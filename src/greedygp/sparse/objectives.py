@@ -177,9 +177,11 @@ class _Gradient:
         self.adjoints: list[RowAdjoints] = state.map(self._adjoints)
         m, p = state.size, state.n_targets
         self.H, self.Z_phi = np.zeros((m, m)), np.zeros((m, p))
-        if self.by_prediction:
-            self.H, self.Z_phi = state.sum(self._products)
         Y = state.Y.square
+        if self.by_prediction:
+            self.shift = max(0.0, -min(float(self.backend.xp.min(a.eta)) for a in self.adjoints))
+            self.H, self.Z_phi = state.sum(self._products)
+            self.H -= self.shift * (np.eye(m) - Y.T @ Y)  # Z Z' = I - L_B^-1 L_B^-T
         self.V_rho, self.V_psi = Y @ state.w, Y @ self.Z_phi
         self.left = np.hstack([self.V_rho, self.V_psi]) if self.by_prediction else -1.0 * self.V_rho
         self.left_on = self.backend.asarray(self.left)
@@ -191,9 +193,11 @@ class _Gradient:
         state = self.state
         theta, inputs, Z_kappa_Z, s2_bar = state.sum(self._last_pass)
         s2_bar = float(s2_bar)
-        if not self.fitc:
-            s2_bar -= 0.5 * self._trace_of_scaled_part() / state.noise_variance
-        dK_uu = state.backend.asarray(self._basis_adjoint(Z_kappa_Z), state.backend.float64)
+        outer = self._outer()
+        if not self.fitc:  # `<V_bar, V>` without the part of kappa, which the scale does not move
+            s2_bar -= 0.5 * float(np.trace(outer)) / state.noise_variance
+        dK_uu = self._basis_adjoint(outer, Z_kappa_Z)
+        dK_uu = state.backend.asarray(dK_uu, state.backend.float64)
         theta_uu, inputs_uu = state.kernel.gradients(dK_uu, state.wide_basis)
         inputs = inputs + to_numpy(inputs_uu)
         return Evaluation(
@@ -215,14 +219,15 @@ class _Gradient:
         return RowAdjoints(**adjoints, s2=by_s2)
 
     def _products(self, block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
-        """Return `Z diag(eta) Z'` and `Z phi'`."""
+        """Return `Z diag(eta + shift) Z'`, which is symmetric and half the work, and `Z phi'`."""
         backend, adjoints = self.backend, self.adjoints[block.number]
+        roots = backend.asarray(backend.xp.sqrt(adjoints.eta + self.shift))
         H = np.zeros((self.state.size, self.state.size))
         Z_phi = np.zeros((self.state.size, self.state.n_targets))
         for part, Z, work in self._tiles(block):
-            backend.multiply(Z, backend.asarray(adjoints.eta[part])[None, :], out=work)
-            H = H + backend.host_product(work, Z.T)
-            Z_phi = Z_phi + backend.host_product(Z, backend.asarray(adjoints.phi[:, part]).T)
+            backend.multiply(Z, roots[None, part], out=work)
+            H += backend.host_product(work, work.T)
+            Z_phi += backend.host_product(Z, backend.asarray(adjoints.phi[:, part]).T)
         return H, Z_phi
 
     def _tiles(self, block: RowBlock) -> Iterator[tuple[slice, Array, Array]]:
@@ -285,15 +290,11 @@ class _Gradient:
         identity = np.eye(state.size)
         return state.n_targets * (identity - Y @ Y.T) - self.V_rho @ self.V_rho.T
 
-    def _trace_of_scaled_part(self) -> float:
-        """Return `<V_bar, V>` without the part of kappa, which the scale does not move."""
-        return float(np.trace(self._outer()))
-
-    def _basis_adjoint(self, Z_kappa_Z: np.ndarray) -> np.ndarray:
+    def _basis_adjoint(self, outer: np.ndarray, Z_kappa_Z: np.ndarray) -> np.ndarray:
         """Return `dF/dK_uu`."""
         state = self.state
         L_B = state.L_B.lower
-        outer = self._outer() + 2.0 * L_B @ Z_kappa_Z @ L_B.T
+        outer = outer + 2.0 * L_B @ Z_kappa_Z @ L_B.T
         half = state.G.solve_transposed(outer)
         return -0.5 * state.G.solve_transposed(half.T)
 
