@@ -140,6 +140,22 @@ class Backend:
         """Return a matrix product on the host, in float64."""
         return to_numpy(self.matmul(left, right)).astype(np.float64, copy=False)
 
+    def weighted_product(self, rows: Array, weights: Array) -> np.ndarray:
+        """Return `rows diag(weights) rows'` on the host, in float64.
+
+        NumPy's products of an array with its own transpose do half the work: there, the columns
+        of positive and of negative weight are multiplied apart.
+        """
+        if not self.is_numpy:
+            return self.host_product(rows * weights[None, :], rows.T)
+        total = np.zeros((rows.shape[0], rows.shape[0]))
+        for sign in (1.0, -1.0):
+            chosen = np.flatnonzero(sign * weights > 0)
+            part = np.take(rows, chosen, axis=1)
+            part *= np.sqrt(np.abs(weights[chosen]))
+            total += sign * (part @ part.T)
+        return total
+
     def wide(self, array: Array) -> Array:
         """Return the array in float64 (no copy where it is that already)."""
         return self.xp.astype(array, self.float64, copy=False)

@@ -226,10 +226,11 @@ class SparseGPRegressor(
 
         with data.backend.threads_over_blocks():
             if rounds == 0:
-                self._keep_selected(data, start, select(start, None, False))
+                selected = select(start, None, False)
+                tasks.end(selected.state)
+                self._keep_selected(data, start, selected)
             else:
                 self._learn(data, start, select, tasks, deadline)
-        tasks.end()
         return self
 
     def _check_candidates(self, X: Array, candidates: Any) -> Array:
@@ -265,6 +266,8 @@ class SparseGPRegressor(
             deadline=None if self.time_limit is None else begin + 0.25 * self.time_limit,
             random_state=rng,
         )
+        if found.interrupted:  # there is no model yet that could be kept
+            raise KeyboardInterrupt
         self._start_value = found.value
         return found.point
 
@@ -321,10 +324,9 @@ class SparseGPRegressor(
         """Run the loop, with scikit-learn's callbacks around it and around every step."""
         state = selector.state
         stopping = Stopping(patience=patience, tol=self.tol, deadline=deadline)
-        stage = tasks.stage("select", limit)
-        path = forward_selection(selector, limit, stopping, stage.steps("basis vector", state))
+        stage = tasks.stage("select", limit, state)
+        path = forward_selection(selector, limit, stopping, lambda _: stage.step("basis vector"))
         selector.close()
-        stage.end(state)
         keep = stopping.size_to_keep(len(path))
         return Selected(state.basis[:keep, :], state.indices[:keep], path, state)
 
@@ -343,16 +345,16 @@ class SparseGPRegressor(
         stages: dict[int, Any] = {}
 
         def watch(number: int, point: Point, objective: SparseObjective) -> bool:
+            assert objective.state is not None
             if number not in stages:
-                stages[number] = tasks.stage("optimise", self.max_iter)
-            return stages[number].step("iteration", objective.state)
+                stages[number] = tasks.stage("optimise", self.max_iter, objective.state)
+            return stages[number].step("iteration")
 
         learnt, objective = learn(data, schedule, start, select, watch)
-        assert objective.state is not None
-        for stage in stages.values():
-            stage.end(objective.state)
-        self._warn_of_learning(learnt)
         state = objective.state
+        assert state is not None
+        tasks.end(state)
+        self._warn_of_learning(learnt)
         state.indices = list(learnt.selected.indices)
         self._store(data, state, learnt.selected.path)
         self.objective_value_ = learnt.value

@@ -202,7 +202,7 @@ class _Learner:
             found.point,
             selected,
             found.value,
-            refined=refine,
+            refined=refine and found.n_iter > 0,
             converged=preparing or found.converged,
             interrupted=found.interrupted,
             rounds=[line],

@@ -179,9 +179,7 @@ class _Gradient:
         self.H, self.Z_phi = np.zeros((m, m)), np.zeros((m, p))
         Y = state.Y.square
         if self.by_prediction:
-            self.shift = max(0.0, -min(float(self.backend.xp.min(a.eta)) for a in self.adjoints))
             self.H, self.Z_phi = state.sum(self._products)
-            self.H -= self.shift * (np.eye(m) - Y.T @ Y)  # Z Z' = I - L_B^-1 L_B^-T
         self.V_rho, self.V_psi = Y @ state.w, Y @ self.Z_phi
         self.left = np.hstack([self.V_rho, self.V_psi]) if self.by_prediction else -1.0 * self.V_rho
         self.left_on = self.backend.asarray(self.left)
@@ -219,27 +217,23 @@ class _Gradient:
         return RowAdjoints(**adjoints, s2=by_s2)
 
     def _products(self, block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
-        """Return `Z diag(eta + shift) Z'`, which is symmetric and half the work, and `Z phi'`."""
+        """Return `Z diag(eta) Z'` and `Z phi'`."""
         backend, adjoints = self.backend, self.adjoints[block.number]
-        roots = backend.asarray(backend.xp.sqrt(adjoints.eta + self.shift))
+        eta, phi = backend.asarray(adjoints.eta), backend.asarray(adjoints.phi)
         H = np.zeros((self.state.size, self.state.size))
         Z_phi = np.zeros((self.state.size, self.state.n_targets))
-        for part, Z, work in self._tiles(block):
-            backend.multiply(Z, roots[None, part], out=work)
-            H += backend.host_product(work, work.T)
-            Z_phi += backend.host_product(Z, backend.asarray(adjoints.phi[:, part]).T)
+        for part, Z in self._tiles(block):
+            H += backend.weighted_product(Z, eta[part])
+            Z_phi += backend.host_product(Z, phi[:, part].T)
         return H, Z_phi
 
-    def _tiles(self, block: RowBlock) -> Iterator[tuple[slice, Array, Array]]:
-        """Yield some rows at a time: their places in the block, their part of Z, and scratch."""
+    def _tiles(self, block: RowBlock) -> Iterator[tuple[slice, Array]]:
+        """Yield some rows at a time: their places in the block, and their part of Z."""
         m, width = self.state.size, block.stop - block.start
         tile = min(TILE, width) if self.backend.is_numpy else width
-        scratch = self.backend.empty((m, tile))
         for start in range(0, width, tile):
             part = slice(start, min(start + tile, width))
-            count = part.stop - start
-            work = scratch if count == tile else self.backend.empty((m, count))
-            yield part, block.Z[:m, part], work
+            yield part, block.Z[:m, part]
 
     # --- the last pass over the rows -------------------------------------------------------------
 
@@ -250,26 +244,22 @@ class _Gradient:
         theta, inputs = np.zeros(len(state.kernel.theta)), np.zeros(tuple(state.basis.shape))
         Z_kappa_Z, s2_bar = np.zeros((m, m)), 0.0
         k_bar = []
-        for part, Z, work in self._tiles(block):
+        for part, Z in self._tiles(block):
             rows = _TileRows(self, block, part, Z)
+            work = Z * rows.g[None, :]
             if self.by_prediction:
-                backend.matmul(self.H_on, Z, out=work)
-                rows.add_leverage_part(work)
-                work *= -2.0
-                work += Z * rows.g[None, :]
-            else:
-                backend.multiply(Z, rows.g[None, :], out=work)
+                H_Z = backend.matmul(self.H_on, Z)
+                rows.add_leverage_part(H_Z)
+                H_Z *= 2.0
+                work -= H_Z
             rows.finish()
             s2_bar += rows.s2_bar
             k_bar.append(rows.k_bar)
             backend.solve_lower(state.L_B.lower, work, transposed=True, out=work)
             work += backend.matmul(self.left_on, rows.right)
             if rows.kappa is not None:
-                weighted = Z * rows.kappa[None, :]
-                Z_kappa_Z += backend.host_product(weighted, Z.T)
-                backend.multiply(block.V[:m, part], rows.kappa[None, :], out=weighted)
-                weighted *= 2.0
-                work += weighted
+                Z_kappa_Z += backend.weighted_product(Z, rows.kappa)
+                work += block.V[:m, part] * (2.0 * rows.kappa)[None, :]
             backend.solve_lower(state.G.lower, work, transposed=True, out=work)
             work *= block.row_scale[None, part]
             theta_part, inputs_part = state.kernel.gradients(work, state.basis, block.X[part, :])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from greedygp.sparse.posterior import Posterior
@@ -28,15 +27,26 @@ class FitTasks:
     def __init__(self, estimator: Any, context: Any, given: dict[str, Any]):
         self.estimator, self.context, self.given = estimator, context, given
         self._state: SparseState | None = None
+        self._open: Stage | None = None
         self._begin(context)
 
-    def stage(self, name: str, steps: int) -> Stage:
-        """Begin a stage of at most so many steps."""
-        return Stage(self, self.context.subcontext(task_name=name, max_subtasks=steps))
+    def stage(self, name: str, steps: int, state: SparseState) -> Stage:
+        """End the stage before, and begin one of at most so many steps that work on `state`."""
+        self._end_stage()
+        self._state = state
+        self._open = Stage(self, self.context.subcontext(task_name=name, max_subtasks=steps))
+        return self._open
 
-    def end(self) -> None:
-        """End the fit."""
+    def end(self, state: SparseState) -> None:
+        """End the fit, whose model is in `state`."""
+        self._end_stage()
+        self._state = state
         self._end(self.context)
+
+    def _end_stage(self) -> None:
+        if self._open is not None:
+            self._end(self._open.context)
+            self._open = None
 
     def _begin(self, task: Any) -> None:
         task.call_on_fit_task_begin(estimator=self.estimator, **self.given)
@@ -64,18 +74,8 @@ class Stage:
         self.tasks, self.context = tasks, context
         tasks._begin(context)
 
-    def step(self, name: str, state: SparseState) -> bool:
+    def step(self, name: str) -> bool:
         """Report a step that is done; a true result asks to stop."""
-        self.tasks._state = state
         step = self.context.subcontext(task_name=name)
         self.tasks._begin(step)
         return self.tasks._end(step)
-
-    def steps(self, name: str, state: SparseState) -> Callable[[Any], bool]:
-        """Return a function that reports a step of `state`, whatever it is called with."""
-        return lambda _: self.step(name, state)
-
-    def end(self, state: SparseState) -> None:
-        """End the stage."""
-        self.tasks._state = state
-        self.tasks._end(self.context)

@@ -25,6 +25,9 @@ from greedygp.sparse.minimise import Coordinates, Evaluation, Minimum, Point, mi
 __all__ = ["default_kernel", "evidence", "mean_variance", "subset_evidence"]
 
 SUBSET_ROWS = 500
+NOTHING_LEARNT = 0.5  # the noise's share of the variance of y at which other starts are tried
+SHORTER = (0.3, 0.1, 0.03)  # length scales of the other starts, relative to the default
+CLEARLY = 0.02  # nats a row by which another start must be better
 NOISE_LEVELS = np.array([0.01, 0.1, 0.5])  # to begin with, relative to the variance of y
 
 
@@ -121,7 +124,8 @@ def subset_evidence(
     True
     """
     y = y[:, None] if y.ndim == 1 else y
-    kernel = default_kernel(X, y, weights) if kernel is None else kernel
+    given = kernel is not None
+    kernel = kernel if kernel is not None else default_kernel(X, y, weights)
     if X.shape[0] > n_rows:
         rows = np.sort(np.random.default_rng(random_state).choice(len(X), n_rows, replace=False))
         X, y = X[rows], y[rows]
@@ -132,9 +136,31 @@ def subset_evidence(
     def objective(point: Point) -> Evaluation:
         return evidence(point.kernel, point.noise_variance, X, y, weights)
 
-    point = _best_start(objective, [Point(kernel, float(level)) for level in levels])
-    coordinates = Coordinates(point, variance, kernel=learn_kernel, noise=noise_variance is None)
-    return minimise(objective, coordinates, max_iter=max_iter, deadline=deadline)
+    def search(kernel: Kernel) -> Minimum:
+        point = _best_start(objective, [Point(kernel, float(level)) for level in levels])
+        coordinates = Coordinates(
+            point, variance, kernel=learn_kernel, noise=noise_variance is None
+        )
+        return minimise(objective, coordinates, max_iter=max_iter, deadline=deadline)
+
+    found = search(kernel)
+    if given or not learn_kernel or found.point.noise_variance < NOTHING_LEARNT * variance:
+        return found
+    # Nothing but noise was found: perhaps the function changes over shorter distances. It must
+    # show clearly, for a kernel of tiny length scales is noise by another name.
+    best = found
+    for factor in SHORTER:
+        if not best.interrupted:
+            other = search(_shortened(kernel, factor))
+            clearly_better = other.value < found.value - CLEARLY * len(X)
+            best = other if clearly_better and other.value < best.value else best
+    return best
+
+
+def _shortened(kernel: Kernel, factor: float) -> Kernel:
+    """Return the kernel with other length scales."""
+    scales = ["length_scale" in name for name in kernel.theta_names]
+    return kernel.with_theta(kernel.theta + np.log(factor) * np.array(scales))
 
 
 def _best_start(objective: Callable[[Point], Evaluation], points: list[Point]) -> Point:
