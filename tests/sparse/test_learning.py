@@ -21,6 +21,8 @@ EACH.append(("vfe", "dtc"))
 START = Point(Gaussian(variance=0.5, length_scale=[1.5, 0.4]), 0.2)
 PLAIN = Schedule("nlgpp", "dtc", rounds=4, max_iter=60, refine_basis=False, guard=0.2)
 REFINING = replace(PLAIN, rounds=3, refine_basis=True, approximation="fitc")
+each_case = pytest.mark.parametrize(("name", "approximation"), EACH)
+each_schedule = pytest.mark.parametrize("schedule", [PLAIN, REFINING], ids=["plain", "refining"])
 
 
 def data(n=60, p=1, weights=None):
@@ -114,9 +116,8 @@ def test_the_best_is_kept_and_a_round_without_gain_is_the_last():
 
 
 def test_the_same_basis_again_gains_too_little_for_a_third_round():
-    given = data()
-    select = Select(given, range(20))
-    learn(given, PLAIN, START, select)
+    select = Select(data(), range(20))
+    learn(select.data, PLAIN, START, select)
     assert len(select.calls) == 2
 
 
@@ -173,59 +174,35 @@ def test_the_refined_model_is_kept_whatever_its_value():
     assert objective.state.size == 3
 
 
-def test_without_refinement_basis_and_guard_stay(searches):
-    given = data()
-    select = Select(given, 4, 12)
-    learnt, _ = learn(given, PLAIN, START, select)
-    assert all(search["guard"] == 0.0 for search in searches)
-    assert all(search["coordinates"].basis_box is None for search in searches)
-    assert all(search["max_iter"] == 60 for search in searches)
-    assert_array_equal(learnt.point.basis, learnt.selected.basis)
-    assert not learnt.refined
-
-
 # ------------------------------------------------------------------------------------- guard
 
 
 @pytest.mark.parametrize("name", ["nlgpp", "loo_cve", "gpe"])
-@pytest.mark.parametrize(("m", "share"), [(3, 0.1), (15, 0.5), (30, 1.0), (45, 1.0)])
-def test_the_guard_grows_with_the_free_numbers_of_a_row(searches, name, m, share):
-    given = data()  # 60 rows in 2 dimensions
+@pytest.mark.parametrize(
+    ("m", "copies", "share"), [(3, 1, 0.1), (15, 1, 0.5), (15, 5, 0.1), (30, 1, 1.0), (45, 1, 1.0)]
+)
+def test_the_guard_grows_with_the_free_numbers_of_a_row(searches, name, m, copies, share):
+    given = data(weights=np.full(60, float(copies)))  # 60 rows in 2 dimensions
     learn(given, replace(REFINING, rounds=1, objective=name, max_iter=1), START, Select(given, m))
     assert_allclose(searches[0]["guard"], 0.2 * (1 + 2 * share))
 
 
-def test_the_guard_counts_copies(searches):
-    given = data(weights=np.full(60, 3.0))
-    learn(given, replace(REFINING, rounds=1, max_iter=1), START, Select(given, 15))
-    assert_allclose(searches[0]["guard"], 0.2 * (1 + 2 * 0.5 / 3))
-
-
-@pytest.mark.parametrize(("name", "approximation"), [("nlml", "fitc"), ("vfe", "dtc")])
-def test_the_evidence_needs_no_guard(searches, name, approximation):
-    schedule = replace(REFINING, rounds=1, max_iter=1, objective=name, approximation=approximation)
+@pytest.mark.parametrize("change", [{"objective": "nlml"}, {"guard": 0.0}, {"objective": "vfe"}])
+def test_the_evidence_and_who_wants_none_have_no_guard(searches, change):
     given = data()
+    schedule = replace(PLAIN, refine_basis=True, rounds=1, max_iter=1, **change)
     learn(given, schedule, START, Select(given, 10))
-    assert searches[0]["guard"] == 0.0
-
-
-def test_no_guard_is_no_guard(searches):
-    given = data()
-    learn(given, replace(REFINING, rounds=1, max_iter=1, guard=0.0), START, Select(given, 10))
     assert searches[0]["guard"] == 0.0
 
 
 def test_a_guard_leaves_more_noise():
     given = data(n=40)
-    select = Select(given, 20)
-    noise = [
-        learn(given, replace(REFINING, rounds=1, guard=guard), START, select)[0].point
-        for guard in (0.0, 2.0)
-    ]
-    assert noise[0].noise_variance < noise[1].noise_variance
+    select, schedule = Select(given, 20), replace(REFINING, rounds=1)
+    free, guarded = (learn(given, replace(schedule, guard=g), START, select)[0] for g in (0.0, 2.0))
+    assert free.point.noise_variance < guarded.point.noise_variance
 
 
-@pytest.mark.parametrize(("name", "approximation"), EACH)
+@each_case
 def test_the_optimiser_sees_a_sum_over_rows_in_nats(searches, name, approximation):
     given = data(n=40)
     schedule = replace(PLAIN, objective=name, approximation=approximation, rounds=1, max_iter=1)
@@ -238,7 +215,7 @@ def test_the_optimiser_sees_a_sum_over_rows_in_nats(searches, name, approximatio
 
 @pytest.mark.parametrize("refine", [True, False])
 @pytest.mark.parametrize("p", [1, 2])
-@pytest.mark.parametrize(("name", "approximation"), EACH)
+@each_case
 def test_the_state_is_that_of_the_best_model(name, approximation, p, refine):
     given = data(p=p, weights=np.linspace(0.5, 2.0, 60))
     schedule = replace(PLAIN, objective=name, approximation=approximation, max_iter=8, rounds=2)
@@ -288,21 +265,11 @@ def test_nothing_is_left_to_learn(refine):
     assert learnt.converged or refine
 
 
-def test_what_was_not_settled_is_known():
-    given = data()
-    short, long = (
-        learn(given, replace(PLAIN, rounds=1, max_iter=k), START, Select(given, 8))[0]
-        for k in (1, 200)
-    )
-    assert not short.converged
-    assert long.converged
-
-
 # ----------------------------------------------------------------------------- ends before time
 
 
 @pytest.mark.parametrize("reason", ["interrupted", "callback"])
-@pytest.mark.parametrize("schedule", [PLAIN, REFINING], ids=["plain", "refining"])
+@each_schedule
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_selection_broken_off_ends_learning(schedule, reason, number):
     given = data()
@@ -310,7 +277,9 @@ def test_a_selection_broken_off_ends_learning(schedule, reason, number):
     select = Select(given, 6, 12, 20, reasons=reasons)
     learnt, objective = learn(given, schedule, START, select)
     assert len(select.calls) == number + 1
-    assert learnt.rounds_array()["n_iter"][-1] == 0
+    rounds = learnt.rounds_array()
+    assert len(rounds) == 1  # a later selection is not worth a round; the one before is kept
+    assert (rounds["n_iter"][0] == 0) == (number == 0)
     assert learnt.point.basis.shape == learnt.selected.basis.shape
     assert objective.state.size == len(learnt.point.basis)
     assert np.isfinite(learnt.value)
@@ -324,7 +293,6 @@ def test_other_ends_of_a_selection_do_not(reason):
     assert len(select.calls) == 3
 
 
-@pytest.mark.xfail(reason="the refining round replaces the best model even when it was broken off")
 def test_a_broken_last_selection_does_not_spoil_the_model():
     """Two basis vectors that nobody optimised are no match for what the rounds before found."""
     given = data()
@@ -334,7 +302,7 @@ def test_a_broken_last_selection_does_not_spoil_the_model():
     assert not learnt.refined
 
 
-@pytest.mark.parametrize("schedule", [PLAIN, REFINING], ids=["plain", "refining"])
+@each_schedule
 def test_an_empty_basis(schedule):
     given = data()
     learnt, objective = learn(given, schedule, START, Select(given, 0, reasons=["interrupted"]))
@@ -342,9 +310,7 @@ def test_an_empty_basis(schedule):
     assert learnt.point.basis.shape == (0, 2)
     assert learnt.point.kernel == START.kernel
     assert not learnt.refined
-    noise = START.noise_variance + (schedule.approximation == "fitc") * 0.5
-    prior = 0.5 * (schedule.approximation == "dtc")
-    t = noise + prior
+    t = START.noise_variance + START.kernel.variance
     assert_allclose(learnt.value, np.mean(given.y**2) / t + np.log(t), rtol=1e-10)
 
 
@@ -372,7 +338,7 @@ def test_watching(schedule, rounds):
 
 
 @pytest.mark.parametrize("interrupt", [False, True])
-@pytest.mark.parametrize("schedule", [PLAIN, REFINING], ids=["plain", "refining"])
+@each_schedule
 @pytest.mark.parametrize("last", [0, 1])
 def test_the_watch_ends_learning(schedule, last, interrupt):
     given = data()
@@ -389,7 +355,7 @@ def test_the_watch_ends_learning(schedule, last, interrupt):
     assert learnt.interrupted == interrupt
 
 
-@pytest.mark.parametrize("schedule", [PLAIN, REFINING], ids=["plain", "refining"])
+@each_schedule
 def test_a_deadline_in_the_past_leaves_the_start(schedule):
     given = data()
     select = Select(given, 8)

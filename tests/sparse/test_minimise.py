@@ -344,6 +344,21 @@ def test_an_interrupt_returns_the_best_point(number):
     assert_allclose(bowl(found.point).value, found.value, rtol=1e-12)
 
 
+def test_the_best_point_need_not_be_the_last():
+    """Here it only gets worse, however short the step."""
+
+    def refuses(point, found):
+        if len(bowl.values) == 4:
+            raise KeyboardInterrupt
+        return changed(value=found.value + 100.0 * len(bowl.values))(found)
+
+    bowl, where = Bowl([3.0, 2.0, -1.0], refuses=refuses), coordinates()
+    found = minimise(bowl, where, max_iter=50)
+    assert found.interrupted
+    assert found.value == found.first_value == bowl.values[0]
+    assert_allclose(where.vector(found.point), where.vector(where.start))
+
+
 def test_an_interrupt_of_the_watch():
     def watch(point, value):
         raise KeyboardInterrupt

@@ -14,11 +14,11 @@ from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
 
 from greedygp.arrays import Array, Backend, to_numpy
-from greedygp.greedy import SelectionPath, Stopping, forward_selection
+from greedygp.greedy import Stopping, forward_selection
 from greedygp.kernels import Kernel, from_sklearn
 from greedygp.sparse.criteria import CRITERIA
 from greedygp.sparse.data import TrainingData
-from greedygp.sparse.learning import Learnt, Schedule, Selected, learn
+from greedygp.sparse.learning import Learnt, Schedule, Selected, learn, share_of_time
 from greedygp.sparse.loo import loo_rows
 from greedygp.sparse.minimise import Point
 from greedygp.sparse.objectives import SparseObjective
@@ -222,7 +222,9 @@ class SparseGPRegressor(
 
         def select(point: Point, previous: Selected | None, preparing: bool) -> Selected:
             selector, limit, patience = self._selection(data, pool, rng, point, previous, preparing)
-            return self._run_selection(selector, limit, patience, tasks, deadline)
+            share = 1.0 if not self._refines else 0.25 if preparing else 0.5
+            until = share_of_time(deadline, share)
+            return self._run_selection(selector, limit, patience, tasks, until)
 
         with data.backend.threads_over_blocks():
             if rounds == 0:
@@ -328,7 +330,9 @@ class SparseGPRegressor(
         path = forward_selection(selector, limit, stopping, lambda _: stage.step("basis vector"))
         selector.close()
         keep = stopping.size_to_keep(len(path))
-        return Selected(state.basis[:keep, :], state.indices[:keep], path, state)
+        return Selected(
+            state.basis[:keep, :], state.indices[:keep], path, state, selector.from_rows
+        )
 
     def _learn(self, data, start: Point, select, tasks: FitTasks, deadline) -> None:
         """Learn in rounds, and keep the best model."""
@@ -356,7 +360,7 @@ class SparseGPRegressor(
         tasks.end(state)
         self._warn_of_learning(learnt)
         state.indices = list(learnt.selected.indices)
-        self._store(data, state, learnt.selected.path)
+        self._store(data, state, learnt.selected)
         self.objective_value_ = learnt.value
         self.rounds_ = learnt.rounds_array()
         if learnt.refined:
@@ -382,12 +386,13 @@ class SparseGPRegressor(
         state = selected.state
         state.approximation = self.approximation
         state.truncate(len(selected.indices))
-        self._store(data, state, selected.path)
+        self._store(data, state, selected)
         self.objective_value_ = self._start_value
         self.rounds_ = Learnt(start, selected, np.nan, False).rounds_array()
 
-    def _store(self, data, state: SparseState, path: SelectionPath) -> None:
+    def _store(self, data, state: SparseState, selected: Selected) -> None:
         """Keep what predictions need, and what happened."""
+        path = selected.path
         if path.reason == "interrupted":
             warnings.warn(
                 f"The fit was interrupted; the model holds the best of {len(path)} basis vectors.",
@@ -397,9 +402,12 @@ class SparseGPRegressor(
         self.kernel_, self.noise_variance_ = state.kernel, state.noise_variance
         self._posterior = Posterior(state)
         self.basis_ = 1.0 * state.basis
-        self.basis_indices_ = data.original_places(np.array(state.indices, dtype=np.intp))
+        places = np.array(state.indices, dtype=np.intp)
+        self.basis_indices_ = data.original_places(places) if selected.from_rows else places
         self.n_basis_ = state.size
         self.path_ = path.as_array()
+        if selected.from_rows:
+            self.path_["index"] = data.original_places(self.path_["index"])
         self.n_iter_ = len(path)
         self.stop_reason_ = path.reason
         self.jitter_ = state.jitter

@@ -32,7 +32,7 @@ from greedygp.sparse.minimise import Coordinates, Point, minimise
 from greedygp.sparse.objectives import EVIDENCE, SparseObjective
 from greedygp.sparse.start import mean_variance
 
-__all__ = ["Learnt", "Schedule", "Selected", "learn"]
+__all__ = ["Learnt", "Schedule", "Selected", "learn", "share_of_time"]
 
 ROUND_FIELDS = np.dtype(
     [
@@ -53,17 +53,26 @@ ROUND_TOL = 1e-4  # nats a row that a round must gain for another one to follow
 
 @dataclass
 class Selected:
-    """A basis that was selected: its inputs (m, D), their places, and how it came about."""
+    """A basis that was selected: its inputs (m, D), their places, and how it came about.
+
+    Places are among the rows that are used or, not `from_rows`, among the user's candidates.
+    """
 
     basis: Array
     indices: list[int]
     path: SelectionPath
     state: Any = None
+    from_rows: bool = True
 
     @property
     def broken_off(self) -> bool:
         """Whether somebody asked for the fit to end."""
         return self.path.reason in ("interrupted", "callback")
+
+    def is_poorer_than(self, other: Selected) -> bool:
+        """Whether it was cut short, and is no match for one that was not."""
+        late = self.path.reason == "time_limit" and 2 * len(self.indices) < len(other.indices)
+        return self.broken_off or late
 
 
 @dataclass(frozen=True)
@@ -130,6 +139,10 @@ def learn(
     for number in range(schedule.rounds):
         refine = schedule.refine_basis and number + 1 == schedule.rounds
         selected = select(point, previous, schedule.refine_basis and not refine)
+        if best is not None and selected.is_poorer_than(best.selected):
+            best.interrupted |= selected.path.reason == "interrupted"
+            learner.stopped = True
+            break
         learnt = learner.round(number, point, selected, refine)
         if best is None or learnt.value < best.value or refine:
             gain = np.inf if best is None else best.value - learnt.value
@@ -145,8 +158,17 @@ def learn(
         if not schedule.refine_basis and gain < learner.nats_a_row * ROUND_TOL:
             break
     assert best is not None
+    best.converged |= learner.stopped
     learner.settle(best)
     return best, learner.objective
+
+
+def share_of_time(deadline: float | None, share: float) -> float | None:
+    """Return the moment when so much of the time that is left will have passed."""
+    if deadline is None:
+        return None
+    now = time.perf_counter()
+    return now + share * (deadline - now)
 
 
 def _hyperparameters(point: Point) -> Point:
@@ -193,7 +215,7 @@ class _Learner:
             max_iter=0 if selected.broken_off else min(max_iter, schedule.max_iter),
             factor=0.5 * self.total_weight * 2.0 / self.nats_a_row,
             tol=OPTIMISER_TOL,
-            deadline=schedule.deadline,
+            deadline=share_of_time(schedule.deadline, 1 / 3 if preparing else 1.0),
             watch=None if self.watch is None else lambda best, _: self._watched(number, best),
         )
         seconds = time.perf_counter() - begin
@@ -203,7 +225,7 @@ class _Learner:
             selected,
             found.value,
             refined=refine and found.n_iter > 0,
-            converged=preparing or found.converged,
+            converged=preparing or found.converged or selected.broken_off,
             interrupted=found.interrupted,
             rounds=[line],
         )
@@ -227,8 +249,8 @@ class _Learner:
             return
         assert self.objective.state is not None
         factor = loo_scale(self.objective.state)
-        kernel = learnt.point.kernel.scaled(factor)
-        if kernel is not None and np.isfinite(factor) and factor > 0:
+        kernel = learnt.point.kernel.scaled(factor) if np.isfinite(factor) and factor > 0 else None
+        if kernel is not None and _within_bounds(kernel):
             learnt.point = Point(kernel, factor * learnt.point.noise_variance, learnt.point.basis)
             learnt.value = self.objective.value(*self._arguments(learnt.point))
 
@@ -267,14 +289,23 @@ class _Learner:
         return self.objective(*self._arguments(point), with_basis=False)
 
     def _coordinates(self, start: Point, refine: bool) -> Coordinates:
+        assert start.basis is not None
+        low = np.minimum(self.box[0], np.min(start.basis, axis=0))  # candidates may lie outside
+        high = np.maximum(self.box[1], np.max(start.basis, axis=0))
         return Coordinates(
             start,
             self.variance,
             noise=self.schedule.learn_noise,
-            basis_box=self.box if refine else None,
+            basis_box=np.array([low, high]) if refine else None,
             basis_scale=_input_units(start.kernel, self.spread) if refine else None,
             reach=REACH,
         )
+
+
+def _within_bounds(kernel: Kernel) -> bool:
+    """Tell whether a kernel keeps to the bounds that its maker gave it (the default ones move)."""
+    low, high = kernel.bounds.T
+    return bool(np.all((low <= kernel.theta) & (kernel.theta <= high)))
 
 
 def _input_units(kernel: Kernel, spread: np.ndarray) -> np.ndarray:

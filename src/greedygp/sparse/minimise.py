@@ -178,7 +178,10 @@ def minimise(
     """
     search = _Search(objective, coordinates, factor)
     x = coordinates.vector(coordinates.start)
-    first, _ = search(x)
+    try:
+        first, _ = search(x)
+    except KeyboardInterrupt:
+        return Minimum(coordinates.start, np.nan, np.nan, 0, False, interrupted=True)
     late = deadline is not None and time.perf_counter() > deadline
     if len(x) == 0 or max_iter == 0 or late:
         return Minimum(coordinates.start, first / factor, first / factor, 0, len(x) == 0)

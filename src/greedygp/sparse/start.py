@@ -150,10 +150,11 @@ def subset_evidence(
     # show clearly, for a kernel of tiny length scales is noise by another name.
     best = found
     for factor in SHORTER:
-        if not best.interrupted:
-            other = search(_shortened(kernel, factor))
-            clearly_better = other.value < found.value - CLEARLY * len(X)
-            best = other if clearly_better and other.value < best.value else best
+        other = search(_shortened(kernel, factor))
+        if other.interrupted:
+            return other
+        clearly_better = other.value < found.value - CLEARLY * len(X)
+        best = other if clearly_better and other.value < best.value else best
     return best
 
 
