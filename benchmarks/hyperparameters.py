@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from greedygp.kernels import Constant, Gaussian, Kernel
-from greedygp.sparse.minimise import Minimum
-from greedygp.sparse.start import subset_evidence
+from greedygp.minimise import Minimum
+from greedygp.start import subset_evidence
 
 FIRST_STEPS = 15
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from greedygp.data import TrainingData
 from greedygp.greedy import SelectionPath
 from greedygp.kernels import Constant, Gaussian, Linear, Matern
+from greedygp.minimise import Point
 from greedygp.sparse import learning
-from greedygp.sparse.data import TrainingData
 from greedygp.sparse.learning import Schedule, Selected, learn
 from greedygp.sparse.loo import loo_scale
-from greedygp.sparse.minimise import Point
 from greedygp.sparse.objectives import SparseObjective
 
 EACH = [(n, a) for n in ("nlgpp", "loo_cve", "gpe", "nlml") for a in ("dtc", "fitc")]

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from greedygp import SparseGPRegressor
 from greedygp.kernels import Gaussian
 from greedygp.metrics import coverage
-from greedygp.sparse.start import subset_evidence
+from greedygp.start import subset_evidence
 from reference.sparse_objectives import dense_kernel
 from reference.sparse_regression import SparseGP
 

@@ -14,21 +14,21 @@ from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
 
 from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.data import TrainingData
 from greedygp.greedy import Stopping, forward_selection
 from greedygp.kernels import Kernel, from_sklearn
+from greedygp.minimise import Point
 from greedygp.sparse.criteria import CRITERIA
-from greedygp.sparse.data import TrainingData
 from greedygp.sparse.learning import Learnt, Schedule, Selected, learn, share_of_time
 from greedygp.sparse.loo import loo_rows
-from greedygp.sparse.minimise import Point
 from greedygp.sparse.objectives import SparseObjective
 from greedygp.sparse.parameters import check_parameters
 from greedygp.sparse.posterior import Posterior
 from greedygp.sparse.prediction import PredictionMixin
 from greedygp.sparse.progress import FitTasks
 from greedygp.sparse.selection import make_selector
-from greedygp.sparse.start import subset_evidence
 from greedygp.sparse.state import SparseState
+from greedygp.start import subset_evidence
 from greedygp.validation import check_predict_inputs, check_training_data, check_weights
 
 __all__ = ["SparseGPRegressor"]

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 
 from greedygp.arrays import Array, to_numpy
+from greedygp.data import TrainingData
 from greedygp.greedy import SelectionPath
 from greedygp.kernels import Kernel
-from greedygp.sparse.data import TrainingData
+from greedygp.minimise import Coordinates, Point, minimise
 from greedygp.sparse.loo import loo_scale
-from greedygp.sparse.minimise import Coordinates, Point, minimise
 from greedygp.sparse.objectives import EVIDENCE, SparseObjective
-from greedygp.sparse.start import mean_variance
+from greedygp.start import mean_variance
 
 __all__ = ["Learnt", "Schedule", "Selected", "learn", "share_of_time"]
 

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import Array, Backend, to_numpy
-from greedygp.sparse.data import TargetScale
+from greedygp.data import TargetScale
 from greedygp.sparse.posterior import Posterior, sample
 from greedygp.validation import check_integer, check_number, check_predict_inputs
 

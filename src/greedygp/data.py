@@ -1,0 +1,84 @@
+"""Training data as the model works on them, and predictions back in the units of y."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from greedygp.arrays import Array, Backend, to_numpy
+
+__all__ = ["TargetScale", "TrainingData"]
+
+
+@dataclass
+class TargetScale:
+    """Mean and scale of each target column, (p,)."""
+
+    centre: np.ndarray
+    width: np.ndarray
+
+    @classmethod
+    def from_data(cls, y: np.ndarray, weights: np.ndarray | None, normalize: bool) -> TargetScale:
+        """Return the scale of y (n, p); a constant column keeps the width one."""
+        p = y.shape[1]
+        if not normalize:
+            return cls(np.zeros(p), np.ones(p))
+        wide = y.astype(np.float64)
+        centre = np.average(wide, axis=0, weights=weights)
+        width = np.sqrt(np.average((wide - centre) ** 2, axis=0, weights=weights))
+        constant = width <= 1e-12 * np.maximum(np.abs(centre), 1e-300)
+        return cls(centre, np.where(constant, 1.0, width))
+
+    def normalised(self, y: np.ndarray) -> np.ndarray:
+        """Return y in the model's units, in float64."""
+        return (y.astype(np.float64) - self.centre) / self.width
+
+    def mean(self, mean: Array, shape: tuple) -> Array:
+        """Return a mean (N, p) in the units of y and the shape of y."""
+        backend = Backend(mean)
+        values = mean * backend.asarray(self.width) + backend.asarray(self.centre)
+        return values if shape else values[:, 0]
+
+    def std(self, std: Array, shape: tuple) -> Array:
+        """Return a standard deviation (N,) in the units of y and the shape of y."""
+        backend = Backend(std)
+        values = std[:, None] * backend.asarray(self.width)
+        return values if shape else values[:, 0]
+
+    def covariance(self, covariance: Array, shape: tuple) -> Array:
+        """Return a covariance (N, N) in the units of y, a last axis for several targets."""
+        backend = Backend(covariance)
+        values = covariance[:, :, None] * backend.asarray(self.width**2)
+        return values if shape else values[:, :, 0]
+
+    def samples(self, samples: np.ndarray, shape: tuple) -> np.ndarray:
+        """Return samples (N, p, s) in the units of y, without the middle axis for one target."""
+        values = samples * self.width[None, :, None] + self.centre[None, :, None]
+        return values if shape else values[:, 0, :]
+
+
+class TrainingData:
+    """The rows with a positive weight, with targets as the model works on them, (p, n)."""
+
+    def __init__(self, X: Array, y: Array, weights: np.ndarray | None, normalize: bool):
+        self.backend = Backend(X)
+        xp = self.backend.xp
+        y = y[:, None] if y.ndim == 1 else y
+        self.used: np.ndarray | None = None
+        self.dropped: tuple[np.ndarray, Array] | None = None
+        if weights is not None and np.any(weights == 0):
+            self.used = weights > 0
+            kept = self.backend.integers(np.flatnonzero(self.used))
+            gone = self.backend.integers(np.flatnonzero(~self.used))
+            self.dropped = self.used, xp.take(X, gone, axis=0)
+            X, y = xp.take(X, kept, axis=0), xp.take(y, kept, axis=0)
+            weights = weights[self.used]
+        self.X = X
+        self.scale = TargetScale.from_data(to_numpy(y), weights, normalize)
+        self.y = self.backend.asarray(self.scale.normalised(to_numpy(y)).T.copy())
+        self.weights = None if weights is None else self.backend.asarray(weights)
+
+    def original_places(self, indices: np.ndarray) -> np.ndarray:
+        """Return the places of used rows among all rows."""
+        return indices if self.used is None else np.flatnonzero(self.used)[indices]

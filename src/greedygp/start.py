@@ -1,0 +1,175 @@
+"""Where learning starts: the evidence of a full GP on a random subset of the rows.
+
+The negative log marginal likelihood of a full GP with C = K + s2 diag(1 / weight),
+
+    0.5 y'C^-1 y + 0.5 log|C| + 0.5 n log 2 pi   (summed over the columns of y),
+
+is minimised over the logarithms of the kernel's free parameters and of the noise variance by
+L-BFGS, with the contracted gradient `dF/dC = 0.5 (p C^-1 - A A')`, `A = C^-1 Y`. The cost is
+O(n^3) for an evaluation, so n is a few hundred; everything is on the host in float64, so that
+every backend learns the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+
+from greedygp.cholesky import factorise
+from greedygp.exceptions import NotPositiveDefiniteError
+from greedygp.kernels import Gaussian, Kernel
+from greedygp.minimise import Coordinates, Evaluation, Minimum, Point, minimise
+
+__all__ = ["default_kernel", "evidence", "mean_variance", "subset_evidence"]
+
+SUBSET_ROWS = 500
+NOTHING_LEARNT = 0.5  # the noise's share of the variance of y at which other starts are tried
+SHORTER = (0.3, 0.1, 0.03)  # length scales of the other starts, relative to the default
+CLEARLY = 0.02  # nats a row by which another start must be better
+NOISE_LEVELS = np.array([0.01, 0.1, 0.5])  # to begin with, relative to the variance of y
+
+
+def default_kernel(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Gaussian:
+    """Return an ARD Gaussian scaled to the data.
+
+    Parameters
+    ----------
+    X : (n, D) array
+    y : (n, p) array
+    weights : (n,) array or None
+    """
+    spread = np.sqrt(_variances(X, weights))
+    rounding = 8.0 * np.finfo(np.float64).eps * np.max(np.abs(X), axis=0)
+    spread[spread <= np.maximum(rounding, 1e-300)] = 1.0
+    length_scale = spread * np.sqrt(X.shape[1])
+    square = float(np.mean(np.average(y**2, axis=0, weights=weights)))  # the prior mean is zero
+    return Gaussian(variance=square if square > 1e-300 else 1.0, length_scale=length_scale)
+
+
+def _variances(columns: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    centred = columns - np.average(columns, axis=0, weights=weights)
+    return np.average(centred**2, axis=0, weights=weights)
+
+
+def mean_variance(y: np.ndarray, weights: np.ndarray | None) -> float:
+    """Return the variance of y (n, p), averaged over its columns; one where it is constant."""
+    variance = float(np.mean(_variances(y, weights)))
+    return variance if variance > 1e-300 else 1.0
+
+
+def evidence(
+    kernel: Kernel, noise_variance: float, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
+) -> Evaluation:
+    """Return the NLML of a full GP and its gradient.
+
+    A row of weight w stands for w rows with the same input and target.
+    """
+    n, p = y.shape
+    w = np.ones(n) if weights is None else weights
+    C = kernel(X)
+    C[np.diag_indices(n)] += noise_variance / w
+    L, _ = factorise(C, "K + noise", "Raise noise_variance.")
+    A = scipy.linalg.cho_solve((L, True), y, check_finite=False)
+    copies = np.sum((w - 1.0) * np.log(2.0 * np.pi * noise_variance) + np.log(w))
+    log_det = 2.0 * np.sum(np.log(np.diagonal(L))) + n * np.log(2.0 * np.pi)
+    value = 0.5 * float(np.sum(y * A)) + 0.5 * p * float(log_det + copies)
+    inverse, _ = scipy.linalg.lapack.dpotri(L, lower=True, overwrite_c=True)
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    dF_dC = 0.5 * (p * inverse - A @ A.T)
+    on_diagonal = float(np.sum(np.diagonal(dF_dC) / w)) * noise_variance
+    d_noise = on_diagonal + 0.5 * p * float(np.sum(w - 1.0))
+    return Evaluation(value, kernel.gradient(dF_dC, X), d_noise)
+
+
+def subset_evidence(
+    kernel: Kernel | None,
+    noise_variance: float | None,
+    X: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    n_rows: int = SUBSET_ROWS,
+    max_iter: int = 100,
+    learn_kernel: bool = True,
+    deadline: float | None = None,
+    random_state: np.random.Generator | int | None = None,
+) -> Minimum:
+    """Learn hyperparameters by the evidence of a full GP on at most `n_rows` random rows.
+
+    Parameters
+    ----------
+    kernel : Kernel or None
+        The start; None: an ARD Gaussian scaled to the data.
+    noise_variance : float or None
+        Held fixed; None: learnt.
+    X, y : (n, D) and (n, p) or (n,) arrays
+    weights : (n,) array, optional
+    n_rows, max_iter : int
+    learn_kernel : bool
+        False: only the noise is learnt.
+    deadline : float or None
+        Value of `time.perf_counter()` at which to stop.
+    random_state : Generator, int or None
+        Chooses the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedygp.start import subset_evidence
+    >>> X = np.linspace(0, 6, 60)[:, None]
+    >>> learnt = subset_evidence(None, None, X, np.sin(X[:, 0]), random_state=0)
+    >>> learnt.point.noise_variance < 1e-3
+    True
+    """
+    y = y[:, None] if y.ndim == 1 else y
+    given = kernel is not None
+    kernel = kernel if kernel is not None else default_kernel(X, y, weights)
+    if X.shape[0] > n_rows:
+        rows = np.sort(np.random.default_rng(random_state).choice(len(X), n_rows, replace=False))
+        X, y = X[rows], y[rows]
+        weights = None if weights is None else weights[rows]
+    variance = mean_variance(y, weights)
+    levels = variance * NOISE_LEVELS if noise_variance is None else [noise_variance]
+
+    def objective(point: Point) -> Evaluation:
+        return evidence(point.kernel, point.noise_variance, X, y, weights)
+
+    def search(kernel: Kernel) -> Minimum:
+        point = _best_start(objective, [Point(kernel, float(level)) for level in levels])
+        coordinates = Coordinates(
+            point, variance, kernel=learn_kernel, noise=noise_variance is None
+        )
+        return minimise(objective, coordinates, max_iter=max_iter, deadline=deadline)
+
+    found = search(kernel)
+    if given or not learn_kernel or found.point.noise_variance < NOTHING_LEARNT * variance:
+        return found
+    # Nothing but noise was found: perhaps the function changes over shorter distances. It must
+    # show clearly, for a kernel of tiny length scales is noise by another name.
+    best = found
+    for factor in SHORTER:
+        other = search(_shortened(kernel, factor))
+        if other.interrupted:
+            return other
+        clearly_better = other.value < found.value - CLEARLY * len(X)
+        best = other if clearly_better and other.value < best.value else best
+    return best
+
+
+def _shortened(kernel: Kernel, factor: float) -> Kernel:
+    """Return the kernel with other length scales."""
+    scales = ["length_scale" in name for name in kernel.theta_names]
+    return kernel.with_theta(kernel.theta + np.log(factor) * np.array(scales))
+
+
+def _best_start(objective: Callable[[Point], Evaluation], points: list[Point]) -> Point:
+    """Return the point of the lowest value; those that cannot be evaluated are passed over."""
+    values = []
+    for point in points:
+        try:
+            values.append(objective(point).value)
+        except NotPositiveDefiniteError:
+            values.append(np.inf)
+    return points[int(np.argmin(values))] if np.isfinite(min(values)) else points[-1]

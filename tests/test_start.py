@@ -1,0 +1,246 @@
+"""Hyperparameters by the evidence of a full GP."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
+from threadpoolctl import threadpool_limits
+
+from greedygp import start as start_module
+from greedygp.exceptions import NotPositiveDefiniteError
+from greedygp.kernels import Constant, Gaussian, Matern
+from greedygp.start import default_kernel, evidence, subset_evidence
+
+KERNELS = {
+    "ARD Gaussian": Gaussian(variance=1.3, length_scale=[0.5, 0.9]),
+    "Matern and bias": Matern(nu=1.5, variance=0.7, length_scale=0.8) + Constant(0.4),
+    "fixed variance": Gaussian(variance=1.3, length_scale=0.7, fixed="variance"),
+}
+
+
+@pytest.fixture(autouse=True)
+def serial_blas():
+    """Matrices this small are not worth a second thread."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+def data(n=25, p=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n, 2))
+    y = np.sin(3 * X @ rng.normal(size=(2, p))) + 0.1 * rng.normal(size=(n, p))
+    return X, y
+
+
+# -------------------------------------------------------------------------------- evidence
+
+
+@pytest.mark.parametrize("p", [1, 3])
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_the_value_is_the_density_of_the_targets(kernel, p):
+    X, y = data(p=p)
+    density = multivariate_normal(cov=kernel(X) + 0.05 * np.eye(len(X)))
+    expected = -sum(density.logpdf(column) for column in y.T)
+    assert_allclose(evidence(kernel, 0.05, X, y, None).value, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_the_gradient_is_that_of_the_value(kernel, p, weighted):
+    X, y = data(p=p)
+    weights = np.random.default_rng(3).uniform(0.3, 2.5, size=len(X)) if weighted else None
+    noise, h = 0.05, 1e-5
+
+    def value(theta, log_noise):
+        return evidence(kernel.with_theta(theta), np.exp(log_noise), X, y, weights).value
+
+    found = evidence(kernel, noise, X, y, weights)
+    d_theta, d_noise = found.theta, found.log_noise
+    theta, log_noise = kernel.theta, np.log(noise)
+    assert d_theta.shape == theta.shape
+    for i, step in enumerate(h * np.eye(len(theta))):
+        slope = (value(theta + step, log_noise) - value(theta - step, log_noise)) / (2 * h)
+        assert_allclose(d_theta[i], slope, rtol=1e-6, atol=1e-6)
+    slope = (value(theta, log_noise + h) - value(theta, log_noise - h)) / (2 * h)
+    assert_allclose(d_noise, slope, rtol=1e-6, atol=1e-6)
+
+
+def test_a_weight_repeats_the_row():
+    X, y = data()
+    copies = np.random.default_rng(1).integers(1, 4, size=len(X))
+    kernel = KERNELS["ARD Gaussian"]
+    weighted = evidence(kernel, 0.05, X, y, copies.astype(float))
+    rows = np.repeat(np.arange(len(X)), copies)
+    repeated = evidence(kernel, 0.05, X[rows], y[rows], None)
+    for part in ("value", "theta", "log_noise"):
+        assert_allclose(getattr(weighted, part), getattr(repeated, part), rtol=1e-8)
+
+
+# -------------------------------------------------------------------------- default kernel
+
+
+def test_the_default_kernel_is_scaled_to_the_data():
+    X, y = data(n=40)
+    kernel = default_kernel(X * [1.0, 100.0], y, None)
+    assert_allclose(kernel.length_scale, X.std(axis=0) * [1.0, 100.0] * np.sqrt(2))
+    assert_allclose(kernel.variance, np.mean(y**2))  # about zero, the prior's mean
+
+
+def test_the_default_kernel_counts_weights_as_copies():
+    X, y = data()
+    copies = np.random.default_rng(1).integers(1, 4, size=len(X))
+    weighted = default_kernel(X, y, copies.astype(float))
+    repeated = default_kernel(np.repeat(X, copies, axis=0), np.repeat(y, copies, axis=0), None)
+    assert_allclose(weighted.length_scale, repeated.length_scale)
+    assert_allclose(weighted.variance, repeated.variance)
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.1, 1e12])
+def test_constant_columns_get_a_scale_of_one(constant):
+    X, y = data()
+    X[:, 1] = constant
+    assert_allclose(default_kernel(X, y, None).length_scale[1], np.sqrt(2))
+
+
+def test_constant_targets_get_a_variance_of_one():
+    X, y = data()
+    assert default_kernel(X, 0 * y, None).variance == 1
+
+
+# -------------------------------------------------------------------------------- learning
+
+
+def test_learning_lowers_the_evidence_to_a_minimum():
+    X, y = data(n=40, p=1)
+    learnt = subset_evidence(None, None, X, y)
+    start = default_kernel(X, y, None)
+    assert learnt.converged
+    assert learnt.n_iter > 0
+    found = evidence(learnt.point.kernel, learnt.point.noise_variance, X, y, None)
+    assert_allclose(learnt.value, found.value)
+    assert found.value < evidence(start, 0.1 * y.var(), X, y, None).value
+    assert np.max(np.abs([*found.theta, found.log_noise])) < 0.02
+    assert 0.003 < learnt.point.noise_variance < 0.03  # it was made with 0.01
+
+
+def test_targets_may_be_a_vector():
+    X, y = data(n=20, p=1)
+    vector, column = (subset_evidence(None, None, X, t, max_iter=5) for t in (y[:, 0], y))
+    assert vector.value == column.value
+
+
+def test_given_noise_is_held():
+    X, y = data()
+    start = default_kernel(X, y, None)
+    learnt = subset_evidence(None, 0.123, X, y, max_iter=20)
+    assert learnt.point.noise_variance == 0.123
+    assert learnt.point.kernel != start
+    assert learnt.value < evidence(start, 0.123, X, y, None).value
+
+
+def test_a_given_kernel_can_be_held():
+    X, y = data()
+    kernel = KERNELS["ARD Gaussian"]
+    learnt = subset_evidence(kernel, None, X, y, learn_kernel=False)
+    assert learnt.point.kernel == kernel
+    grid = [evidence(kernel, noise, X, y, None).value for noise in np.geomspace(1e-5, 1, 60)]
+    assert learnt.value <= min(grid) + 1e-6
+    assert abs(evidence(kernel, learnt.point.noise_variance, X, y, None).log_noise) < 1e-3
+
+
+def test_a_fixed_parameter_is_held():
+    X, y = data()
+    learnt = subset_evidence(KERNELS["fixed variance"], None, X, y, max_iter=20)
+    assert learnt.point.kernel.variance == 1.3
+    assert learnt.point.kernel.length_scale != 0.7
+
+
+def test_with_nothing_to_learn_the_value_is_given():
+    X, y = data()
+    kernel = KERNELS["ARD Gaussian"]
+    learnt = subset_evidence(kernel, 0.05, X, y, learn_kernel=False)
+    assert learnt.point.kernel == kernel
+    assert learnt.point.noise_variance == 0.05
+    assert learnt.n_iter == 0
+    assert learnt.converged
+    assert_allclose(learnt.value, evidence(kernel, 0.05, X, y, None).value)
+
+
+def test_the_limit_of_iterations_is_kept():
+    X, y = data()
+    assert subset_evidence(None, None, X, y, max_iter=2).n_iter <= 2
+    assert not subset_evidence(None, None, X, y, max_iter=2).converged
+
+
+class TestSubset:
+    """Of many rows only some are used, chosen by the seed."""
+
+    def seen(self, monkeypatch, X, y, weights=None, **options):
+        calls = []
+
+        def recording(kernel, noise, X, y, weights):
+            calls.append((X, y, weights))
+            return evidence(kernel, noise, X, y, weights)
+
+        monkeypatch.setattr(start_module, "evidence", recording)
+        subset_evidence(None, None, X, y, weights, max_iter=1, **options)
+        monkeypatch.undo()
+        assert all(call[0] is calls[0][0] for call in calls)
+        return calls[0]
+
+    def test_rows_stay_together(self, monkeypatch):
+        X, y = data(n=40)
+        weights = np.random.default_rng(2).uniform(0.5, 2, size=40)
+        X_s, y_s, w_s = self.seen(monkeypatch, X, y, weights, n_rows=15, random_state=0)
+        rows = [int(np.flatnonzero(np.all(x == X, axis=1))[0]) for x in X_s]
+        assert len(set(rows)) == 15
+        assert rows == sorted(rows)
+        assert_array_equal(y_s, y[rows])
+        assert_array_equal(w_s, weights[rows])
+
+    def test_the_seed_decides(self, monkeypatch):
+        X, y = data(n=40)
+        first, again, other = (
+            self.seen(monkeypatch, X, y, n_rows=15, random_state=seed)[0] for seed in (0, 0, 1)
+        )
+        assert_array_equal(first, again)
+        assert not np.array_equal(first, other)
+
+    @pytest.mark.parametrize("n_rows", [25, 26, 500])
+    def test_few_rows_are_all_used(self, monkeypatch, n_rows):
+        X, y = data(n=25)
+        assert_array_equal(self.seen(monkeypatch, X, y, n_rows=n_rows)[0], X)
+
+    def test_the_default_kernel_sees_all_rows(self):
+        X, y = data(n=40)
+        learnt = subset_evidence(None, 0.1, X, y, n_rows=10, learn_kernel=False, random_state=0)
+        assert learnt.point.kernel == default_kernel(X, y, None)
+
+
+def test_weights_and_copies_learn_the_same():
+    X, y = data(n=20, p=1)
+    copies = np.random.default_rng(1).integers(1, 4, size=len(X))
+    rows = np.repeat(np.arange(len(X)), copies)
+    weighted = subset_evidence(None, None, X, y, copies.astype(float), max_iter=10)
+    repeated = subset_evidence(None, None, X[rows], y[rows], max_iter=10)
+    assert_allclose(weighted.value, repeated.value, rtol=1e-5)
+
+
+def test_impossible_parameters_lead_back(monkeypatch):
+    """Where the matrix cannot be factorised the optimiser turns round, and ends with numbers."""
+    X, y = data(p=1)
+    refused = []
+
+    def picky(kernel, noise, *args):
+        if noise < 0.02:  # the best is near 0.01
+            refused.append(noise)
+            raise NotPositiveDefiniteError("K + noise", len(X), 0.0, "")
+        return evidence(kernel, noise, *args)
+
+    monkeypatch.setattr(start_module, "evidence", picky)
+    learnt = subset_evidence(None, None, X, y)
+    assert refused
+    assert 0.02 <= learnt.point.noise_variance < 0.1
+    there = evidence(learnt.point.kernel, learnt.point.noise_variance, X, y, None)
+    assert_allclose(learnt.value, there.value)
