@@ -43,11 +43,11 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "nlml (DTC)": {"objective": "nlml", "approximation": "dtc"},
         "vfe (DTC)": {"objective": "vfe", "approximation": "dtc"},
     },
-    "approximation": {"dtc": {"approximation": "dtc"}},
-    "refine_basis": {"False": {"refine_basis": False, "max_iter": 40}},
-    "rounds": {"1": {"rounds": 1}, "3": {"rounds": 3}},
-    "max_iter": {"30": {"max_iter": 30}, "120": {"max_iter": 120}},
-    "guard": {"0": {"guard": 0.0}, "0.1": {"guard": 0.1}, "0.5": {"guard": 0.5}},
+    "approximation": {name: {"approximation": name} for name in ("fitc", "dtc")},
+    "refine_basis": {"False": {"refine_basis": False}},
+    "rounds": {"2": {"rounds": 2}, "3": {"rounds": 3}},
+    "max_iter": {"35": {"max_iter": 35}, "140": {"max_iter": 140}},
+    "guard": {name: {"guard": float(name)} for name in ("0", "0.05", "0.2", "0.5")},
 }
 METRICS = {"nlpd": ("NLPD", 3), "nmse": ("NMSE", 4), "coverage_95": ("95 % coverage", 3)}
 

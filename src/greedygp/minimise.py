@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,17 @@ class Minimum:
     n_iter: int
     converged: bool
     interrupted: bool = False  # by Ctrl-C
+
+    def followed_by(self, other: Minimum) -> Minimum:
+        """Return what both searches are together, the other having begun where this one ended."""
+        better = other if other.value <= self.value else self
+        return replace(
+            better,
+            first_value=self.first_value,
+            n_iter=self.n_iter + other.n_iter,
+            converged=other.converged,
+            interrupted=other.interrupted,
+        )
 
 
 @dataclass

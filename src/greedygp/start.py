@@ -133,29 +133,41 @@ def subset_evidence(
     variance = mean_variance(y, weights)
     levels = variance * NOISE_LEVELS if noise_variance is None else [noise_variance]
 
-    def objective(point: Point) -> Evaluation:
-        return evidence(point.kernel, point.noise_variance, X, y, weights)
+    def search(kernel: Kernel, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Minimum:
+        def objective(point: Point) -> Evaluation:
+            return evidence(point.kernel, point.noise_variance, X, y, weights)
 
-    def search(kernel: Kernel) -> Minimum:
         point = _best_start(objective, [Point(kernel, float(level)) for level in levels])
         coordinates = Coordinates(
             point, variance, kernel=learn_kernel, noise=noise_variance is None
         )
         return minimise(objective, coordinates, max_iter=max_iter, deadline=deadline)
 
-    found = search(kernel)
+    found = search(kernel, X, y, weights)
     if given or not learn_kernel or found.point.noise_variance < NOTHING_LEARNT * variance:
         return found
     # Nothing but noise was found: perhaps the function changes over shorter distances. It must
-    # show clearly, for a kernel of tiny length scales is noise by another name.
-    best = found
+    # show clearly, for a kernel of tiny length scales is noise by another name; and it must show
+    # among rows that differ, for such a kernel explains copies of a row perfectly.
+    distinct = _distinct_rows(X, y, weights)
+    best, least = found, evidence(found.point.kernel, found.point.noise_variance, *distinct).value
+    least -= CLEARLY * len(distinct[0])
     for factor in SHORTER:
-        other = search(_shortened(kernel, factor))
+        other = search(_shortened(kernel, factor), *distinct)
         if other.interrupted:
             return other
-        clearly_better = other.value < found.value - CLEARLY * len(X)
-        best = other if clearly_better and other.value < best.value else best
+        if other.value < least:
+            best, least = other, other.value
     return best
+
+
+def _distinct_rows(
+    X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return every row once, whether it came as copies or with a weight above one."""
+    _, first = np.unique(np.hstack([X, y]), axis=0, return_index=True)
+    first = np.sort(first)
+    return X[first], y[first], None if weights is None else np.minimum(weights[first], 1.0)
 
 
 def _shortened(kernel: Kernel, factor: float) -> Kernel:

@@ -184,7 +184,7 @@ def test_the_refined_model_is_kept_whatever_its_value():
 def test_the_guard_grows_with_the_free_numbers_of_a_row(searches, name, m, copies, share):
     given = data(weights=np.full(60, float(copies)))  # 60 rows in 2 dimensions
     learn(given, replace(REFINING, rounds=1, objective=name, max_iter=1), START, Select(given, m))
-    assert_allclose(searches[0]["guard"], 0.2 * (1 + 2 * share))
+    assert_allclose(searches[0]["guard"], 0.2 * (1 + 10 * share))
 
 
 @pytest.mark.parametrize("change", [{"objective": "nlml"}, {"guard": 0.0}, {"objective": "vfe"}])
@@ -210,6 +210,56 @@ def test_the_optimiser_sees_a_sum_over_rows_in_nats(searches, name, approximatio
     assert searches[0]["factor"] == (1.0 if name in ("nlml", "vfe") else 20.0)
 
 
+# ------------------------------------------------------------------------- which approximation
+
+RIVALS = replace(REFINING, rounds=1, max_iter=40, rivals=("dtc",))
+
+
+def test_the_better_trial_goes_on(searches):
+    given = data()
+    learnt, objective = learn(given, RIVALS, START, Select(given, 10))
+    trials = [
+        learn(
+            given,
+            replace(RIVALS, rivals=(), approximation=name, max_iter=15),
+            START,
+            Select(given, 10),
+        )[0]
+        for name in ("fitc", "dtc")
+    ]
+    better = "dtc" if trials[1].value < trials[0].value - 2 * 0.003 else "fitc"
+    assert objective.approximation == objective.state.approximation == better
+    assert learnt.value <= min(trial.value for trial in trials) + 2 * 0.003
+    assert [search["max_iter"] for search in searches[:2]] == [15, 15]
+    assert learnt.rounds_array()["n_iter"][0] <= 40
+    guard = searches[0]["guard"]
+    schedule = replace(RIVALS, approximation=better)
+    assert_allclose(value_at(given, schedule, learnt.point, guard), learnt.value, rtol=1e-9)
+
+
+def test_few_iterations_are_not_spent_on_trials(searches):
+    given = data()
+    learn(given, replace(RIVALS, max_iter=15), START, Select(given, 10))
+    assert len(searches) == 1
+
+
+def test_an_interrupt_of_a_trial_keeps_the_better_model(monkeypatch):
+    given, calls = data(), []
+    original = SparseObjective.__call__
+
+    def interrupted(self, *args, **options):
+        calls.append(self.approximation)
+        if calls.count("dtc") == 3:
+            raise KeyboardInterrupt
+        return original(self, *args, **options)
+
+    monkeypatch.setattr(SparseObjective, "__call__", interrupted)
+    learnt, _ = learn(given, RIVALS, START, Select(given, 10))
+    assert learnt.interrupted
+    assert calls[-1] == "dtc"
+    assert np.isfinite(learnt.value)
+
+
 # ------------------------------------------------------------------------- the model at the end
 
 
@@ -226,7 +276,7 @@ def test_the_state_is_that_of_the_best_model(name, approximation, p, refine):
     assert state.noise_variance == point.noise_variance
     assert_array_equal(state.basis, point.basis)
     guarded = refine and name not in ("nlml", "vfe")
-    guard = 0.2 * (1 + 2 * 5 * 2 / given.weights.sum()) if guarded else 0.0
+    guard = 0.2 * (1 + 10 * 5 * 2 / given.weights.sum()) if guarded else 0.0
     assert_allclose(value_at(given, schedule, point, guard), learnt.value, rtol=1e-9)
 
 

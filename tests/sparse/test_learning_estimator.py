@@ -35,8 +35,9 @@ def data(n=60, D=2, seed=0, columns=None, noise=0.1):
 
 
 def learner(**parameters):
-    """A small basis and few iterations."""
-    return SparseGPRegressor(**({"max_basis": 8, "max_iter": 10, "random_state": 0} | parameters))
+    """A small basis, two rounds and few iterations."""
+    few = {"max_basis": 8, "max_iter": 10, "rounds": 2, "random_state": 0}
+    return SparseGPRegressor(**(few | parameters))
 
 
 def quiet_fit(estimator, *args, **options):
@@ -74,7 +75,43 @@ def test_the_objective_falls(objective, approximation, refine_basis):
 
 def test_the_bound_needs_dtc():
     with pytest.raises(ValueError, match=r"(?s)(?=.*vfe)(?=.*fitc)(?=.*dtc)"):
-        learner(objective="vfe").fit(*data())
+        learner(objective="vfe", approximation="fitc").fit(*data())
+    assert learner(objective="vfe").fit(*data()).approximation_ == "dtc"
+
+
+# ------------------------------------------------------------------------ which approximation
+
+
+def two_fits(X, y, **parameters):
+    """The models that FITC and DTC would give, and the one of the two that was chosen."""
+    fits = {
+        name: learner(rounds=1, max_iter=60, approximation=name, **parameters).fit(X, y)
+        for name in ("fitc", "dtc", "auto")
+    }
+    return fits["fitc"], fits["dtc"], fits["auto"]
+
+
+def test_even_noise_is_for_dtc_and_uneven_noise_for_fitc():
+    rng = np.random.default_rng(0)
+    X, y = data(n=400, D=3, noise=0.01)
+    fitc, dtc, chosen = two_fits(X, y, max_basis=30)
+    assert dtc.objective_value_ < fitc.objective_value_
+    assert chosen.approximation_ == "dtc"
+    y = y + np.where(X[:, 0] > 0, 1.0, 0.05) * rng.normal(size=400)
+    fitc, dtc, chosen = two_fits(X, y, max_basis=30)
+    assert fitc.objective_value_ < dtc.objective_value_
+    assert chosen.approximation_ == "fitc"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"objective": None}, {"objective": "loo_cve"}, {"refine_basis": False}, {"rounds": 0}],
+)
+def test_fitc_where_nothing_is_compared(change):
+    model = quiet_fit(learner(**change), *data())
+    assert model.approximation_ == "fitc"
+    same = quiet_fit(learner(approximation="fitc", **change), *data())
+    assert_array_equal(model.predict(data()[0]), same.predict(data()[0]))
 
 
 BAD = {
@@ -112,7 +149,7 @@ def test_moved_basis_vectors_stay_near_the_data(dtype):
     X = (X * [1.0, 1e3, 1e-3] + [0.0, 5e3, 1.0]).astype(dtype)
     model = learner(max_iter=60).fit(X, y.astype(dtype))
     low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
-    room = 0.1 * (high - low) + 4 * np.finfo(dtype).eps * np.abs(high)
+    room = 0.1 * (high - low) + max(4 * np.finfo(dtype).eps, 2e-12) * np.abs(high)
     assert np.all((low - room <= model.basis_) & (model.basis_ <= high + room))
     assert np.any((model.basis_ < low) | (model.basis_ > high))  # some use the room
 

@@ -19,10 +19,17 @@ from greedygp.greedy import Stopping, forward_selection
 from greedygp.kernels import Kernel, from_sklearn
 from greedygp.minimise import Point
 from greedygp.sparse.criteria import CRITERIA
-from greedygp.sparse.learning import Learnt, Schedule, Selected, learn, share_of_time
+from greedygp.sparse.learning import (
+    TRIAL_ITERATIONS,
+    Learnt,
+    Schedule,
+    Selected,
+    learn,
+    share_of_time,
+)
 from greedygp.sparse.loo import loo_rows
 from greedygp.sparse.objectives import SparseObjective
-from greedygp.sparse.parameters import check_parameters
+from greedygp.sparse.parameters import check_parameters, resolved
 from greedygp.sparse.posterior import Posterior
 from greedygp.sparse.prediction import PredictionMixin
 from greedygp.sparse.progress import FitTasks
@@ -61,8 +68,10 @@ class SparseGPRegressor(
         What a candidate is judged by: matching pursuit, leave-one-out predictive density,
         leave-one-out squared error, leave-one-out expected squared error, evidence, posterior,
         information gain, nothing.
-    approximation : {"fitc", "dtc", "sor"}
-        What is neglected; see the user guide. Under "fitc" the criteria `nlml`, `loo_cve`,
+    approximation : {"auto", "fitc", "dtc", "sor"}
+        What is neglected; see the user guide. "auto": where the basis is refined by `nlgpp`, FITC
+        and DTC are both tried for 15 iterations, and the one that predicts left-out rows better
+        goes on; DTC with `objective="vfe"`; else FITC. Under "fitc" the criteria `nlml`, `loo_cve`,
         `nlgpp` and `gpe` are FITC's own, unless the basis is refined afterwards; the others
         choose by DTC's formulas.
     max_basis : int or None
@@ -84,7 +93,7 @@ class SparseGPRegressor(
     objective : {"nlgpp", "loo_cve", "gpe", "nlml", "vfe", None}
         What is learnt by: leave-one-out predictive density, leave-one-out squared error (for those
         who want the mean), leave-one-out expected squared error, evidence, variational bound (with
-        `approximation="dtc"`). None: hyperparameters are held fixed.
+        `approximation="dtc"` or "auto"). None: hyperparameters are held fixed.
     rounds : int
         Rounds of selecting a basis and optimising for it. 0: the hyperparameters are those of the
         start, a full GP's evidence on at most 500 random rows.
@@ -112,6 +121,8 @@ class SparseGPRegressor(
     n_basis_ : int
     kernel_ : Kernel
     noise_variance_ : float
+    approximation_ : str
+        The one that the model has, where `approximation` left the choice to the fit.
     path_ : structured array with the fields index, value, score, seconds
         One line a step of the selection that was kept; `value` is the measure after it in the
         units of the normalised y.
@@ -150,17 +161,17 @@ class SparseGPRegressor(
         kernel: Kernel | ScikitLearnKernel | None = None,
         noise_variance: float | None = None,
         criterion: str = "matching_pursuit",
-        approximation: str = "fitc",
+        approximation: str = "auto",
         max_basis: int | None = None,
         working_set: int | None = 59,
         cache_size: int = 0,
         patience: int | str | None = "auto",
         tol: float = 1e-6,
         objective: str | None = "nlgpp",
-        rounds: int = 2,
-        max_iter: int = 60,
+        rounds: int = 1,
+        max_iter: int = 70,
         refine_basis: bool = True,
-        guard: float = 0.2,
+        guard: float = 0.1,
         normalize_y: bool = True,
         time_limit: float | None = None,
         random_state: Any = None,
@@ -290,7 +301,7 @@ class SparseGPRegressor(
     def _selection(self, data, pool, rng, point, previous, preparing) -> tuple:
         """Return what selects a basis with the point's hyperparameters, and when it stops."""
         criterion = CRITERIA["random" if preparing else self.criterion]()
-        approximation = self.approximation
+        approximation = resolved(self.approximation, self.objective)
         if approximation == "fitc" and (self._refines or not criterion.exact_fitc):
             approximation = "dtc"
         inputs = data.X if pool is None else pool
@@ -338,7 +349,8 @@ class SparseGPRegressor(
         """Learn in rounds, and keep the best model."""
         schedule = Schedule(
             objective=str(self.objective),
-            approximation=self.approximation,
+            approximation=resolved(self.approximation, self.objective),
+            rivals=("dtc",) if self.approximation == "auto" and self.objective == "nlgpp" else (),
             rounds=self.rounds,
             max_iter=self.max_iter,
             refine_basis=bool(self.refine_basis),
@@ -351,7 +363,8 @@ class SparseGPRegressor(
         def watch(number: int, point: Point, objective: SparseObjective) -> bool:
             assert objective.state is not None
             if number not in stages:
-                stages[number] = tasks.stage("optimise", self.max_iter, objective.state)
+                steps = self.max_iter + len(schedule.rivals) * TRIAL_ITERATIONS
+                stages[number] = tasks.stage("optimise", steps, objective.state)
             return stages[number].step("iteration")
 
         learnt, objective = learn(data, schedule, start, select, watch)
@@ -384,7 +397,7 @@ class SparseGPRegressor(
     def _keep_selected(self, data, start: Point, selected: Selected) -> None:
         """Rebuild the model of a selection exactly, with the hyperparameters it was made with."""
         state = selected.state
-        state.approximation = self.approximation
+        state.approximation = resolved(self.approximation, self.objective)
         state.truncate(len(selected.indices))
         self._store(data, state, selected)
         self.objective_value_ = self._start_value
@@ -400,6 +413,7 @@ class SparseGPRegressor(
                 stacklevel=5,
             )
         self.kernel_, self.noise_variance_ = state.kernel, state.noise_variance
+        self.approximation_ = state.approximation
         self._posterior = Posterior(state)
         self.basis_ = 1.0 * state.basis
         places = np.array(state.indices, dtype=np.intp)

@@ -12,6 +12,10 @@ by letting the noise vanish and the unexplained prior variance imitate the size 
 residual. The guard, `guard * mean(log(1 + (k - q) / s2))`, makes that expensive while inputs move.
 It weighs the more, the more free numbers there are for a row. The ablation in `docs/results` shows
 what it is worth.
+
+DTC and FITC spend a basis differently: where the noise varies over the inputs FITC predicts better,
+where it is small and even DTC does. Before the round that refines, both may be tried for a few
+iterations; the objective says which of them goes on.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from greedygp.arrays import Array, to_numpy
 from greedygp.data import TrainingData
 from greedygp.greedy import SelectionPath
 from greedygp.kernels import Kernel
-from greedygp.minimise import Coordinates, Point, minimise
+from greedygp.minimise import Coordinates, Minimum, Point, minimise
 from greedygp.sparse.loo import loo_scale
 from greedygp.sparse.objectives import EVIDENCE, SparseObjective
 from greedygp.start import mean_variance
@@ -47,7 +51,9 @@ REACH = 100.0  # the largest factor by which a round may change a kernel paramet
 MARGIN = 0.1  # how far beyond the data basis inputs may go, in units of a feature's range
 PREPARING_ITERATIONS = 20  # of the rounds before the one that refines
 OPTIMISER_TOL = 1e-7  # relative improvement of the sum over rows
-GUARD_GROWTH = 2.0  # how fast the guard's weight rises with m D / n
+TRIAL_ITERATIONS = 15  # of each approximation, where they are compared
+TRIAL_MARGIN = 0.003  # nats a row by which another approximation than the first must be better
+GUARD_GROWTH = 10.0  # how fast the guard's weight rises with m D / n
 ROUND_TOL = 1e-4  # nats a row that a round must gain for another one to follow
 
 
@@ -85,6 +91,7 @@ class Schedule:
     max_iter: int
     refine_basis: bool
     guard: float
+    rivals: tuple[str, ...] = ()  # approximations to compare with the first before refining
     learn_noise: bool = True
     deadline: float | None = None
 
@@ -209,15 +216,15 @@ class _Learner:
             value = self.objective.value(*self._arguments(start))
             return Learnt(start, selected, value, refined=False)
         max_iter = PREPARING_ITERATIONS if preparing else schedule.max_iter
-        found = minimise(
-            self._evaluate if refine else self._evaluate_fixed,
-            self._coordinates(start, refine),
-            max_iter=0 if selected.broken_off else min(max_iter, schedule.max_iter),
-            factor=0.5 * self.total_weight * 2.0 / self.nats_a_row,
-            tol=OPTIMISER_TOL,
-            deadline=share_of_time(schedule.deadline, 1 / 3 if preparing else 1.0),
-            watch=None if self.watch is None else lambda best, _: self._watched(number, best),
-        )
+        max_iter = 0 if selected.broken_off else min(max_iter, schedule.max_iter)
+        if refine and schedule.rivals and max_iter > TRIAL_ITERATIONS:
+            found = self._best_trial(number, start)
+            if not found.converged and not self.must_stop(found):
+                rest = max_iter - found.n_iter
+                found = found.followed_by(self._minimise(number, found.point, refine, rest))
+        else:
+            share = 1 / 3 if preparing else 1.0
+            found = self._minimise(number, start, refine, max_iter, share)
         seconds = time.perf_counter() - begin
         line = (len(basis), found.first_value, found.value, found.n_iter, seconds)
         return Learnt(
@@ -230,7 +237,36 @@ class _Learner:
             rounds=[line],
         )
 
-    def must_stop(self, learnt: Learnt) -> bool:
+    def _minimise(
+        self, number: int, start: Point, refine: bool, max_iter: int, share: float = 1.0
+    ) -> Minimum:
+        """Minimise the objective from `start` in a share of the time that is left."""
+        return minimise(
+            self._evaluate if refine else self._evaluate_fixed,
+            self._coordinates(start, refine),
+            max_iter=max_iter,
+            factor=0.5 * self.total_weight * 2.0 / self.nats_a_row,
+            tol=OPTIMISER_TOL,
+            deadline=share_of_time(self.schedule.deadline, share),
+            watch=None if self.watch is None else lambda best, _: self._watched(number, best),
+        )
+
+    def _best_trial(self, number: int, start: Point) -> Minimum:
+        """Try every approximation for a few iterations, and stay with the best."""
+        chosen = self.objective.approximation
+        best = self._minimise(number, start, True, TRIAL_ITERATIONS, 0.2)
+        for rival in self.schedule.rivals:
+            if self.must_stop(best):
+                break
+            self.objective.approximation = rival
+            other = self._minimise(number, start, True, TRIAL_ITERATIONS, 0.25)
+            if other.value < best.value - TRIAL_MARGIN * self.nats_a_row:
+                best, chosen = other, rival
+            best.interrupted |= other.interrupted
+        self.objective.approximation = chosen
+        return best
+
+    def must_stop(self, learnt: Learnt | Minimum) -> bool:
         """Tell whether time is up, or somebody wants to stop."""
         deadline = self.schedule.deadline
         late = deadline is not None and time.perf_counter() > deadline

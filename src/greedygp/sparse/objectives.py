@@ -117,6 +117,18 @@ class SparseObjective:
         assert self.state is not None
         return _Gradient(self.state, self).evaluation(value, with_basis)
 
+    @property
+    def approximation(self) -> str:
+        """Which model the objective judges; setting it costs nothing until the next call."""
+        return self._approximation
+
+    @approximation.setter
+    def approximation(self, name: str) -> None:
+        check_objective(self.name, name)
+        self._approximation = name
+        if self.state is not None:
+            self.state.approximation = name
+
     def _state_at(self, kernel: Any, noise_variance: float, basis: Array) -> SparseState:
         if self.state is None:
             self.state = SparseState(

@@ -13,7 +13,16 @@ from greedygp.sparse.criteria import CRITERIA
 from greedygp.sparse.objectives import OBJECTIVES, check_objective
 from greedygp.validation import check_choice, check_integer, check_number
 
-__all__ = ["check_parameters"]
+__all__ = ["check_parameters", "resolved"]
+
+APPROXIMATIONS = ("auto", "fitc", "dtc", "sor")
+
+
+def resolved(approximation: str, objective: str | None) -> str:
+    """Return the approximation to begin with, where the user left the choice to the fit."""
+    if approximation != "auto":
+        return approximation
+    return "dtc" if objective == "vfe" else "fitc"
 
 
 def check_parameters(estimator: Any) -> None:
@@ -25,7 +34,7 @@ def check_parameters(estimator: Any) -> None:
         )
     check_number("noise_variance", estimator.noise_variance, above=0, or_none=True)
     check_choice("criterion", estimator.criterion, tuple(CRITERIA))
-    check_choice("approximation", estimator.approximation, ("sor", "dtc", "fitc"))
+    check_choice("approximation", estimator.approximation, APPROXIMATIONS)
     check_integer("max_basis", estimator.max_basis, 1, or_none=True)
     check_integer("working_set", estimator.working_set, 1, or_none=True)
     check_integer("cache_size", estimator.cache_size, 0)
@@ -34,7 +43,7 @@ def check_parameters(estimator: Any) -> None:
     check_number("tol", estimator.tol, least=0)
     check_choice("objective", estimator.objective, (*OBJECTIVES, None))
     if estimator.objective is not None:
-        check_objective(estimator.objective, estimator.approximation)
+        check_objective(estimator.objective, resolved(estimator.approximation, estimator.objective))
     check_integer("rounds", estimator.rounds, 0)
     check_integer("max_iter", estimator.max_iter, 0)
     check_number("guard", estimator.guard, least=0)
