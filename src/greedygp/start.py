@@ -144,7 +144,8 @@ def subset_evidence(
         return minimise(objective, coordinates, max_iter=max_iter, deadline=deadline)
 
     found = search(kernel, X, y, weights)
-    if given or not learn_kernel or found.point.noise_variance < NOTHING_LEARNT * variance:
+    learnt = found.point.noise_variance < NOTHING_LEARNT * variance
+    if given or not learn_kernel or learnt or found.interrupted:
         return found
     # Nothing but noise was found: perhaps the function changes over shorter distances. It must
     # show clearly, for a kernel of tiny length scales is noise by another name; and it must show
