@@ -65,6 +65,7 @@ class TrainingData:
         self.backend = Backend(X)
         xp = self.backend.xp
         y = y[:, None] if y.ndim == 1 else y
+        self.n_given = X.shape[0]
         self.used: np.ndarray | None = None
         self.dropped: tuple[np.ndarray, Array] | None = None
         if weights is not None and np.any(weights == 0):
@@ -78,6 +79,15 @@ class TrainingData:
         self.scale = TargetScale.from_data(to_numpy(y), weights, normalize)
         self.y = self.backend.asarray(self.scale.normalised(to_numpy(y)).T.copy())
         self.weights = None if weights is None else self.backend.asarray(weights)
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the targets in the model's units; one where it is zero."""
+        y, weights = to_numpy(self.y).astype(np.float64), self.weights
+        host = None if weights is None else to_numpy(weights)
+        centred = y - np.average(y, axis=1, weights=host)[:, None]
+        variance = float(np.mean(np.average(centred**2, axis=1, weights=host)))
+        return float(np.sqrt(variance)) if variance > 1e-300 else 1.0
 
     def original_places(self, indices: np.ndarray) -> np.ndarray:
         """Return the places of used rows among all rows."""

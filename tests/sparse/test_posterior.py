@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp.sparse import posterior
-from greedygp.sparse.posterior import Posterior, sample
+from greedygp.prediction import sample
+from greedygp.sparse.posterior import Posterior
 
 BASIS = [4, 17, 0, 25, 9]
 APPROXIMATIONS = ("sor", "dtc", "fitc")

@@ -18,6 +18,7 @@ from greedygp.data import TrainingData
 from greedygp.greedy import Stopping, forward_selection
 from greedygp.kernels import Kernel, from_sklearn
 from greedygp.minimise import Point
+from greedygp.prediction import PredictionMixin
 from greedygp.sparse.criteria import CRITERIA
 from greedygp.sparse.learning import (
     TRIAL_ITERATIONS,
@@ -31,7 +32,6 @@ from greedygp.sparse.loo import loo_rows
 from greedygp.sparse.objectives import SparseObjective
 from greedygp.sparse.parameters import check_parameters, resolved
 from greedygp.sparse.posterior import Posterior
-from greedygp.sparse.prediction import PredictionMixin
 from greedygp.sparse.progress import FitTasks
 from greedygp.sparse.selection import make_selector
 from greedygp.sparse.state import SparseState

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from greedygp.arrays import Array, Backend
 from greedygp.sparse.state import SparseState
 
@@ -109,12 +107,3 @@ class Posterior:
 def _wide(X: Array) -> Array:
     """Return X in float64: large coefficients of both signs would magnify a coarser kernel."""
     return Backend(X).wide(X)
-
-
-def sample(
-    mean: np.ndarray, covariance: np.ndarray, n_samples: int, rng: np.random.RandomState
-) -> np.ndarray:
-    """Return samples (rows, n_samples) of a Gaussian, by the symmetric root of its covariance."""
-    values, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
-    root = vectors * np.sqrt(np.clip(values, 0.0, None))
-    return mean[:, None] + root @ rng.standard_normal((len(mean), n_samples))

@@ -1,8 +1,8 @@
-"""What a fitted sparse GP answers: means, error bars, intervals, samples, leave-one-out."""
+"""What a fitted GP answers: means, error bars, intervals, samples, leave-one-out."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import ndtri
@@ -11,17 +11,31 @@ from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import TargetScale
-from greedygp.sparse.posterior import Posterior, sample
 from greedygp.validation import check_integer, check_number, check_predict_inputs
 
-__all__ = ["PredictionMixin"]
+__all__ = ["PosteriorGP", "PredictionMixin", "sample"]
+
+
+class PosteriorGP(Protocol):
+    """What predictions need of a fitted model, in the units of the normalised y."""
+
+    noise_variance: float
+
+    def mean(self, X: Array) -> Array:
+        """Return the mean of the targets at X, (rows, p)."""
+
+    def mean_and_variance(self, X: Array) -> tuple[Array, Array]:
+        """Return the mean (rows, p) and the variance of the latent value (rows,)."""
+
+    def covariance(self, X: Array) -> Array:
+        """Return the covariance of the latent values, (rows, rows)."""
 
 
 class PredictionMixin:
     """Predictions of an estimator that has a posterior, the scale and the shape of y."""
 
     n_features_in_: int
-    _posterior: Posterior
+    _posterior: PosteriorGP
     _scale: TargetScale
     _target_shape: tuple[int, ...]
     _loo: tuple[Array, Array]
@@ -155,3 +169,12 @@ class PredictionMixin:
             backend.xp.take(both_means, order, axis=0),
             backend.xp.take(both_stds, order, axis=0),
         )
+
+
+def sample(
+    mean: np.ndarray, covariance: np.ndarray, n_samples: int, rng: np.random.RandomState
+) -> np.ndarray:
+    """Return samples (rows, n_samples) of a Gaussian, by the symmetric root of its covariance."""
+    values, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
+    root = vectors * np.sqrt(np.clip(values, 0.0, None))
+    return mean[:, None] + root @ rng.standard_normal((len(mean), n_samples))

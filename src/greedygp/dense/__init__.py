@@ -1,0 +1,1 @@
+"""Full GP regression: nothing approximated, solved by factorisation or by descent."""

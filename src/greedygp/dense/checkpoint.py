@@ -1,0 +1,108 @@
+"""A long solve on disk: written now and then, and found again by the fit that goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from greedygp.arrays import to_numpy
+from greedygp.dense.solver import Solver
+
+__all__ = ["Checkpoint"]
+
+SECONDS = 30.0  # between two writings
+
+
+class Checkpoint:
+    """The file of a solve.
+
+    Parameters
+    ----------
+    path : path
+        An .npz file; written under another name first, and then renamed.
+    solver : Solver
+    """
+
+    def __init__(self, path: str | os.PathLike, solver: Solver):
+        self.path, self.solver = Path(path), solver
+        self.problem = _fingerprint(solver)
+        self._written = time.perf_counter()
+
+    def resume(self) -> int:
+        """Go on where the file says, and return the number of steps made before; none: 0.
+
+        A file of another problem or solver is refused with a ValueError.
+        """
+        if not self.path.exists():
+            return 0
+        try:
+            with np.load(self.path, allow_pickle=False) as stored:
+                kept = {name: stored[name] for name in stored.files}
+        except (OSError, ValueError, EOFError) as error:
+            raise ValueError(
+                f"checkpoint: {self.path} cannot be read ({error}); remove it, or give another "
+                "name."
+            ) from error
+        if str(kept.get("problem")) != self.problem:
+            raise ValueError(
+                f"checkpoint: {self.path} is of another solve (other data, hyperparameters or "
+                "solver); remove it, or give another name."
+            )
+        self.solver.restore(_unpacked(kept))
+        return int(kept["n_iter"])
+
+    def after_step(self, n_iter: int) -> None:
+        """Write the file, unless that was done a moment ago."""
+        if time.perf_counter() - self._written > SECONDS:
+            self.write(n_iter)
+
+    def write(self, n_iter: int) -> None:
+        """Write the file."""
+        parts = _packed(self.solver.snapshot()) | {"n_iter": n_iter, "problem": self.problem}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            dir=self.path.parent, prefix=self.path.name, suffix=".part", delete=False
+        ) as file:
+            np.savez(file, **parts)
+        os.replace(file.name, self.path)
+        self._written = time.perf_counter()
+
+    def remove(self) -> None:
+        """Remove the file: the solve is done."""
+        self.path.unlink(missing_ok=True)
+
+
+def _fingerprint(solver: Solver) -> str:
+    """Return a name for the problem: the same data, kernel and solver have the same."""
+    system, digest = solver.system, hashlib.sha256()
+    for array in (system.X, system.ridge, solver.y):
+        digest.update(np.ascontiguousarray(to_numpy(array)).tobytes())
+    digest.update(repr((solver.name, system.kernel, system.noise_variance)).encode())
+    return digest.hexdigest()
+
+
+def _packed(kept: dict[str, Any]) -> dict[str, Any]:
+    """Return a snapshot as plain arrays: a generator's state as JSON, a list of pairs stacked."""
+    packed = dict(kept)
+    if "rng" in packed:
+        packed["rng"] = json.dumps(packed["rng"])
+    if "steps" in packed:
+        steps = packed.pop("steps")
+        packed["steps"] = np.array(steps) if steps else np.empty((0, 2, 0, 0))
+    return packed
+
+
+def _unpacked(packed: dict[str, Any]) -> dict[str, Any]:
+    kept = dict(packed)
+    if "rng" in kept:
+        kept["rng"] = json.loads(str(kept["rng"]))
+    if "steps" in kept:
+        kept["steps"] = [tuple(step) for step in kept["steps"]]
+    return kept

@@ -1,0 +1,58 @@
+"""The direct solver: `A = L L'`, all n x n of it in memory, O(n^3) once.
+
+In exact arithmetic one step ends at the solution; in floating point a second one, with the residual
+as the right-hand side, removes most of what rounding left (iterative refinement).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from greedygp.arrays import Array, to_numpy
+from greedygp.dense.solver import Solver
+from greedygp.dense.system import System
+from greedygp.exceptions import NotPositiveDefiniteError
+
+__all__ = ["CholeskySolver", "factor_of"]
+
+
+def factor_of(system: System) -> np.ndarray:
+    """Return the lower Cholesky factor of `A`, on the host in float64.
+
+    The kernel matrix is not kept: where it is not held for other reasons, the factor takes its
+    place in memory.
+    """
+    if system.hold:
+        matrix = to_numpy(system.matrix).astype(np.float64)
+        matrix = matrix.copy() if np.shares_memory(matrix, to_numpy(system.matrix)) else matrix
+    else:
+        matrix = to_numpy(system.matrix).astype(np.float64, copy=False)
+        system.forget()
+    matrix[np.diag_indices(system.n)] = to_numpy(system.diagonal)
+    # The transpose of the symmetric C-ordered matrix is Fortran-ordered: no copy for LAPACK.
+    factor, info = scipy.linalg.lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=1)
+    if info != 0 or not np.all(np.isfinite(np.diagonal(factor))):
+        raise NotPositiveDefiniteError(
+            "K + noise", system.n, 0.0, "Raise noise_variance, or use another solver."
+        )
+    return factor
+
+
+class CholeskySolver(Solver):
+    """Solve by the Cholesky factor; it stays at hand for more right-hand sides."""
+
+    name = "cholesky"
+    descends = False
+
+    def __init__(self, system: System, y: Array, alpha: Array | None = None, factor: Any = None):
+        super().__init__(system, y, alpha)
+        self.factor = factor_of(system) if factor is None else factor
+
+    def step(self) -> None:
+        right = -to_numpy(self.gradient).astype(np.float64).T
+        step = scipy.linalg.cho_solve((self.factor, True), right, check_finite=False)
+        self.alpha = self.alpha + self.backend.asarray(np.ascontiguousarray(step.T))
+        self.refresh()

@@ -1,0 +1,432 @@
+"""`GPRegressor`: validates, assembles the parts, stores the result. No algebra here."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from greedygp.arrays import Array, to_numpy
+from greedygp.data import TrainingData
+from greedygp.dense.checkpoint import Checkpoint
+from greedygp.dense.cholesky import CholeskySolver, factor_of
+from greedygp.dense.hyperparameters import learn_hyperparameters
+from greedygp.dense.objectives import DENSE_OBJECTIVES, loo_residuals
+from greedygp.dense.posterior import DensePosterior, Recipe
+from greedygp.dense.solver import Limits, Solution, Solver, solve
+from greedygp.dense.solvers import (
+    SOLVERS,
+    SolverOptions,
+    choose_solver,
+    make_solver,
+    matrix_fits,
+)
+from greedygp.dense.system import System
+from greedygp.kernels import Kernel, from_sklearn
+from greedygp.minimise import Point
+from greedygp.prediction import PredictionMixin
+from greedygp.start import subset_evidence
+from greedygp.validation import (
+    check_choice,
+    check_integer,
+    check_number,
+    check_training_data,
+    check_weights,
+)
+
+__all__ = ["GPRegressor"]
+
+LEARNING_ITERATIONS = 100
+CARRIED = ("n_features_in_", "feature_names_in_", "_scale", "_target_shape")
+
+
+class GPRegressor(
+    PredictionMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
+    """Full Gaussian process regression, without the n x n matrix where that is too large.
+
+    The hyperparameters are learnt on a random subset of the rows; then the system of all rows is
+    solved, by a Cholesky factor or by one of several iterative methods, which evaluate the kernel
+    as they need it. See the user guide for the solvers and the paper.
+
+    Parameters
+    ----------
+    kernel : Kernel, scikit-learn kernel or None
+        Where learning starts; None: an ARD Gaussian scaled to the data.
+    noise_variance : float or None
+        Held fixed where given (in the units of the normalised y if `normalize_y`); None: learnt.
+    solver : {"auto", "cholesky", "cg", "pcg", "smo", "bcd_cyclic", "bcd_gradient", "gbcd"}
+        Cholesky factor, conjugate gradients, the same with a randomly pivoted Cholesky
+        preconditioner, sequential minimal optimisation, block coordinate descent with blocks in
+        order, with the largest gradients, or chosen greedily.
+    block_size : int or None
+        Variables of a block (500 in the paper); None: by the number of rows.
+    working_set : int
+        Random candidates for a place in a greedy block.
+    accelerate : bool
+        Whether "gbcd" goes beyond the paper: several variables enter at once, steps are made
+        conjugate to earlier ones, and a first block is held.
+    preconditioner_rank : int or None
+        For "pcg"; None: by the number of rows.
+    tol : float
+        The solve ends when the largest entry of the gradient, computed from scratch, is no more
+        than this, relative to the standard deviation of y.
+    max_iter : int or None
+        The most steps of the solver; None: no limit.
+    warm_start : bool
+        Whether the solve starts from the solution of the fit before (of as many rows).
+    memory_limit : float
+        Bytes that an n x n matrix may take; beyond that it is never held. What blocks, factors of
+        lower rank and vectors need comes on top.
+    objective : {"nlml", "loo_cve", "nlgpp", "gpe", None}
+        What hyperparameters are learnt by: evidence, or a leave-one-out measure in closed form.
+        None: they are held fixed.
+    hyperparameter_rows : int
+        Random rows that hyperparameters are learnt on; all of them where there are no more.
+    normalize_y : bool
+        Whether targets are centred and scaled to unit variance for the fit.
+    checkpoint : path or None
+        A file in which the state of the solve is kept while it runs. A fit that finds it goes on
+        from there; it is removed when the solve has converged.
+    time_limit : float or None
+        Seconds after which the fit ends with what it has.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    dual_coef_ : (n,) or (n, p) array
+        The solution of `(K + noise) a = y`, in the units of the normalised y.
+    kernel_ : Kernel
+    noise_variance_ : float
+    solver_ : str
+        The solver that was used.
+    n_iter_ : int
+        Its steps.
+    converged_ : bool
+    status_ : str
+        Why the solve ended: "converged", "max_iter", "time_limit", "callback", "interrupted" or
+        "stalled".
+    gradient_norm_ : float
+        The largest entry of the gradient at the end.
+    kernel_passes_ : float
+        Kernel entries that were evaluated by the solve, over n^2.
+    history_ : structured array with the fields objective, gradient_norm, seconds, kernel_passes
+        One line a step, the start included.
+    objective_value_ : float
+        The learning objective on the rows that it saw; NaN where nothing was learnt.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only where X had them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from greedygp import GPRegressor
+    >>> X, y = make_friedman1(400, noise=0.5, random_state=0)
+    >>> model = GPRegressor(solver="gbcd", random_state=0).fit(X[:300], y[:300])
+    >>> mean, std = model.predict(X[300:], return_std=True)
+    >>> round(model.score(X[300:], y[300:]), 1)
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Kernel | ScikitLearnKernel | None = None,
+        noise_variance: float | None = None,
+        solver: str = "auto",
+        block_size: int | None = None,
+        working_set: int = 60,
+        accelerate: bool = True,
+        preconditioner_rank: int | None = None,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        memory_limit: float = 2.0**31,
+        objective: str | None = "nlml",
+        hyperparameter_rows: int = 2000,
+        normalize_y: bool = True,
+        checkpoint: str | os.PathLike | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.noise_variance = noise_variance
+        self.solver = solver
+        self.block_size = block_size
+        self.working_set = working_set
+        self.accelerate = accelerate
+        self.preconditioner_rank = preconditioner_rank
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.memory_limit = memory_limit
+        self.objective = objective
+        self.hyperparameter_rows = hyperparameter_rows
+        self.normalize_y = normalize_y
+        self.checkpoint = checkpoint
+        self.time_limit = time_limit
+        self.random_state = random_state
+
+    # --- fitting -------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+        """Learn hyperparameters and solve the system.
+
+        Parameters
+        ----------
+        X : (n, D) array-like
+            NumPy, pandas, lists; or torch tensors, which are worked on where they are.
+        y : (n,) or (n, p) array-like
+        sample_weight : (n,) array-like, optional
+            A weight of w means the row w times; rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        begin = time.perf_counter()
+        self._check_parameters()
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        X, y = check_training_data(self, X, y)
+        data = TrainingData(X, y, check_weights(sample_weight, X), self.normalize_y)
+        self._target_shape, self._scale = tuple(y.shape[1:]), data.scale
+        given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        tasks = _SolveTasks(self, given)
+        deadline = None if self.time_limit is None else begin + self.time_limit
+        with data.backend.threads_over_blocks():
+            point = self._hyperparameters(data, rng, begin)
+        self._solve(data, point, rng, deadline, tasks)
+        tasks.end()
+        return self
+
+    def _check_parameters(self) -> None:
+        kernel = self.kernel
+        if kernel is not None and not isinstance(kernel, Kernel | ScikitLearnKernel):
+            raise TypeError(
+                f"kernel must be a greedygp kernel, a scikit-learn kernel or None; got {kernel!r}."
+            )
+        check_number("noise_variance", self.noise_variance, above=0, or_none=True)
+        check_choice("solver", self.solver, ("auto", *SOLVERS))
+        check_integer("block_size", self.block_size, 1, or_none=True)
+        check_integer("working_set", self.working_set, 1)
+        check_integer("preconditioner_rank", self.preconditioner_rank, 1, or_none=True)
+        check_number("tol", self.tol, above=0)
+        check_integer("max_iter", self.max_iter, 0, or_none=True)
+        check_number("memory_limit", self.memory_limit, least=0)
+        check_choice("objective", self.objective, (*DENSE_OBJECTIVES, None))
+        check_integer("hyperparameter_rows", self.hyperparameter_rows, 1)
+        for name in ("accelerate", "warm_start", "normalize_y"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise TypeError(f"{name} must be True or False; got {getattr(self, name)!r}.")
+        check_number("time_limit", self.time_limit, above=0, or_none=True)
+
+    def _hyperparameters(self, data: TrainingData, rng: np.random.Generator, begin: float) -> Point:
+        """Return kernel and noise, learnt in at most half of the time."""
+        kernel = self.kernel
+        if isinstance(kernel, ScikitLearnKernel):
+            kernel = from_sklearn(kernel)
+        if kernel is not None:
+            kernel.check_features(data.X.shape[1])
+        noise = None if self.noise_variance is None else float(self.noise_variance)
+        self.objective_value_ = np.nan
+        if self.objective is None and kernel is not None and noise is not None:
+            return Point(kernel, noise)
+        rows = (
+            to_numpy(data.X).astype(np.float64),
+            to_numpy(data.y).astype(np.float64).T,
+            None if data.weights is None else to_numpy(data.weights).astype(np.float64),
+        )
+        limits: dict[str, Any] = {
+            "n_rows": self.hyperparameter_rows,
+            "max_iter": LEARNING_ITERATIONS,
+            "deadline": None if self.time_limit is None else begin + 0.5 * self.time_limit,
+            "random_state": rng,
+        }
+        if self.objective is None:  # what was not given is all that there is to learn
+            found = subset_evidence(kernel, noise, *rows, learn_kernel=False, **limits)
+        else:
+            found = learn_hyperparameters(kernel, noise, *rows, objective=self.objective, **limits)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        self.objective_value_ = found.value
+        return found.point
+
+    @property
+    def _options(self) -> SolverOptions:
+        return SolverOptions(
+            block_size=self.block_size,
+            working_set=self.working_set,
+            accelerate=bool(self.accelerate),
+            rank=self.preconditioner_rank,
+            memory_limit=float(self.memory_limit),
+        )
+
+    def _solve(self, data, point: Point, rng, deadline, tasks: _SolveTasks) -> None:
+        """Solve the system, and keep what predictions need."""
+        options = self._options
+        n = data.X.shape[0]
+        name = choose_solver(n, options) if self.solver == "auto" else self.solver
+        system = System(
+            point.kernel,
+            point.noise_variance,
+            data.X,
+            data.weights,
+            hold=matrix_fits(n, options) and name != "cholesky",
+        )
+        seed = int(rng.integers(2**31))
+        start = self._warm_start(data)
+        solver = make_solver(name, system, data.y, start, options, np.random.default_rng(seed))
+        self.kernel_, self.noise_variance_ = point.kernel, point.noise_variance
+        limits = Limits(self.tol * data.spread, self.max_iter, deadline)
+        for_variances = Limits(self.tol * data.spread**2, self.max_iter)
+        recipe = Recipe(name, options, for_variances, seed)
+        tasks.model_of = lambda solver: self._posterior_of(solver, data, recipe)
+        solution = self._run(solver, limits, tasks)
+        self._posterior = self._posterior_of(solver, data, recipe)
+        self._targets, self._loo_dropped = data.y, data.dropped
+        self._store(data, solver, solution)
+
+    def _run(self, solver: Solver, limits: Limits, tasks: _SolveTasks) -> Solution:
+        """Drive the solver; the file of the solve, if there is one, goes with it."""
+        if self.checkpoint is None:
+            return solve(solver, limits, lambda solver, _: tasks.step(solver))
+        file = Checkpoint(self.checkpoint, solver)
+        first = file.resume()
+
+        def watch(solver: Solver, n_iter: int) -> bool:
+            file.after_step(n_iter)
+            return tasks.step(solver)
+
+        solution = solve(solver, limits, watch, first)
+        if solution.converged:
+            file.remove()
+        else:
+            file.write(solution.n_iter)
+        return solution
+
+    def _warm_start(self, data: TrainingData) -> Array | None:
+        earlier = getattr(self, "dual_coef_", None) if self.warm_start else None
+        if earlier is None:
+            return None
+        earlier = earlier[:, None] if earlier.ndim == 1 else earlier
+        used = earlier if data.used is None else earlier[np.flatnonzero(data.used), :]
+        if tuple(used.shape) != tuple(data.y.T.shape):
+            return None
+        return data.backend.asarray(to_numpy(used).T.copy())
+
+    def _posterior_of(self, solver: Solver, data: TrainingData, recipe: Recipe) -> DensePosterior:
+        return DensePosterior(
+            self.kernel_,
+            self.noise_variance_,
+            data.X,
+            solver.alpha,
+            weights=data.weights,
+            factor=solver.factor if isinstance(solver, CholeskySolver) else None,
+            recipe=recipe,
+        )
+
+    def _store(self, data, solver: Solver, solution: Solution) -> None:
+        backend = data.backend
+        coefficients = backend.xp.zeros(
+            (data.y.shape[0], data.n_given), dtype=backend.dtype, device=backend.device
+        )
+        places = np.arange(data.n_given) if data.used is None else np.flatnonzero(data.used)
+        coefficients[:, backend.integers(places)] = solution.alpha
+        self.dual_coef_ = coefficients.T if self._target_shape else coefficients[0, :]
+        self.solver_ = solver.name
+        self.n_iter_ = solution.n_iter
+        self.status_, self.converged_ = solution.status, solution.converged
+        self.gradient_norm_ = solution.norm
+        self.kernel_passes_ = solution.kernel_passes
+        self.history_ = solution.history_array()
+        if not solution.converged:
+            wanted = self.tol * data.spread
+            warnings.warn(
+                f"The solve ended with {solution.status!r} after {solution.n_iter} steps of "
+                f"{solver.name!r} at a gradient of {solution.norm:.1e}; {wanted:.1e} was asked "
+                "for. Raise max_iter, time_limit or tol, or try another solver.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    # --- leave-one-out ---------------------------------------------------------------------------
+
+    def loo_predict(self) -> tuple[Array, Array]:
+        """Predict every training row from all the others, in closed form.
+
+        It takes the Cholesky factor of the n x n matrix, which is made if it is not there and
+        `memory_limit` allows it.
+
+        Returns
+        -------
+        mean, std : (n,) or (n, p) arrays
+            The leave-one-out mean and standard deviation (with noise) of each target; a row of
+            weight 0 was left out of the fit anyway.
+        """
+        check_is_fitted(self, "_posterior")
+        posterior = self._posterior
+        assert isinstance(posterior, DensePosterior)
+        if posterior.factor is None:
+            n = posterior.X.shape[0]
+            if not matrix_fits(n, posterior.recipe.options):
+                raise ValueError(
+                    f"Leave-one-out predictions need the factor of a {n} x {n} matrix, "
+                    f"{8e-9 * n * n:.1f} GB; memory_limit={self.memory_limit:.3g} does not allow "
+                    "it. Raise memory_limit, or use SparseGPRegressor."
+                )
+            posterior.factor = factor_of(
+                System(self.kernel_, self.noise_variance_, posterior.X, posterior.weights)
+            )
+        weights = None if posterior.weights is None else to_numpy(posterior.weights)
+        alpha = to_numpy(posterior.alpha).astype(np.float64).T
+        residual, variance = loo_residuals(posterior.factor, alpha, self.noise_variance_, weights)
+        mean = to_numpy(self._targets).astype(np.float64).T - residual
+        self._loo = (mean.astype(posterior.X.dtype), variance.astype(posterior.X.dtype))
+        return super().loo_predict()
+
+
+class _SolveTasks:
+    """The solve as scikit-learn's callbacks see it: a task with one subtask a step."""
+
+    def __init__(self, estimator: GPRegressor, given: dict[str, Any]):
+        self.estimator, self.given = estimator, given
+        self.model_of: Any = None
+        self.solver: Solver | None = None
+        self.context = estimator._init_callback_context(max_subtasks=estimator.max_iter)
+        self.context.call_on_fit_task_begin(estimator=estimator, **given)
+
+    def step(self, solver: Solver) -> bool:
+        """Report a step that is done; a true result asks to stop."""
+        self.solver = solver
+        task = self.context.subcontext(task_name="step")
+        task.call_on_fit_task_begin(estimator=self.estimator, **self.given)
+        return self._end(task)
+
+    def end(self) -> None:
+        """Report that the fit is done."""
+        self._end(self.context)
+
+    def _end(self, task: Any) -> bool:
+        return task.call_on_fit_task_end(
+            estimator=self.estimator, reconstruction_attributes=self._so_far, **self.given
+        )
+
+    def _so_far(self) -> dict[str, Any]:
+        """Return what the model would be if the fit ended now."""
+        known = vars(self.estimator)
+        now = {name: known[name] for name in CARRIED if name in known}
+        now |= {name: known[name] for name in ("kernel_", "noise_variance_")}
+        if self.solver is None:
+            return now | {"_posterior": known.get("_posterior")}
+        return now | {"_posterior": self.model_of(self.solver)}

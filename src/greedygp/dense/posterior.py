@@ -1,0 +1,148 @@
+"""Predictions of a full GP: means from the dual variables, variances from more solves.
+
+The mean at x is `k_*'alpha`. The variance needs `a = A^-1 k_*` for every x: by the Cholesky factor
+where it is at hand, else by the solver that found alpha, for many x together, since they share the
+kernel columns of each step. An inexact `a`, with gradient `g = A a - k_*`, enters as
+`k_** - a'(k_* - g)`, which is never too small, and whose error is of second order in that of `a`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from sklearn.exceptions import ConvergenceWarning
+
+from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.dense.solver import Limits, Solver, solve
+from greedygp.dense.solvers import SolverOptions, make_solver, matrix_fits
+from greedygp.dense.system import System
+from greedygp.kernels import Kernel
+
+__all__ = ["DensePosterior", "Recipe"]
+
+ROWS_TOGETHER = 1000  # test rows whose variances are solved for together
+TILE_ENTRIES = 4_000_000
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A solver by name, what the user says of it, and when its solve ends."""
+
+    solver: str
+    options: SolverOptions
+    limits: Limits
+    seed: int
+
+
+class DensePosterior:
+    """The fitted model, in the units of the normalised y.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    noise_variance : float
+    X : (n, D) array
+        The training rows.
+    alpha : (p, n) array
+    weights : (n,) array or None
+    factor : (n, n) host array or None
+        The Cholesky factor of `A`, where there is one.
+    recipe : Recipe
+        How to solve for variances where there is no factor.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        noise_variance: float,
+        X: Array,
+        alpha: Array,
+        *,
+        weights: Array | None,
+        factor: np.ndarray | None,
+        recipe: Recipe,
+    ):
+        self.kernel, self.noise_variance = kernel, noise_variance
+        self.X, self.alpha, self.weights, self.factor = X, alpha, weights, factor
+        self.recipe = recipe
+
+    def mean(self, X: Array) -> Array:
+        """Return the mean of the targets at X, (rows, p)."""
+        X = self._like_training(X)
+        backend = Backend(self.X)
+        parts = [backend.matmul(K, self.alpha.T) for K in self._cross(X, self._rows_of_a_tile())]
+        return parts[0] if len(parts) == 1 else backend.xp.concat(parts, axis=0)
+
+    def mean_and_variance(self, X: Array) -> tuple[Array, Array]:
+        """Return the mean (rows, p) and the variance of the latent value (rows,)."""
+        X = self._like_training(X)
+        backend = Backend(self.X)
+        means, variances, start = [], [], 0
+        for K in self._cross(X, ROWS_TOGETHER):
+            rows = X[start : start + K.shape[0], :]
+            start += K.shape[0]
+            means.append(backend.matmul(K, self.alpha.T))
+            left = self.kernel.diag(rows) - self._explained(K)
+            variances.append(backend.xp.clip(left, min=0.0))
+        return backend.xp.concat(means, axis=0), backend.xp.concat(variances, axis=0)
+
+    def covariance(self, X: Array) -> Array:
+        """Return the covariance of the latent values, (rows, rows)."""
+        X = self._like_training(X)
+        backend = Backend(self.X)
+        K = self.kernel(X, self.X)
+        if self.factor is not None:
+            half = self._half(K)
+            explained = backend.asarray(half.T @ half)
+        else:
+            solver = self._solved(K)
+            explained = backend.matmul(solver.alpha, (K - solver.gradient).T)
+        covariance = self.kernel(X) - explained
+        return 0.5 * (covariance + covariance.T)
+
+    def _explained(self, K: Array) -> Array:
+        """Return `k_*'A^-1 k_*` for every line of K, (b,)."""
+        backend = Backend(self.X)
+        if self.factor is not None:
+            return backend.asarray(np.sum(self._half(K) ** 2, axis=0))
+        solver = self._solved(K)
+        return backend.asarray(backend.row_dots(solver.alpha, K - solver.gradient))
+
+    def _half(self, K: Array) -> np.ndarray:
+        """Return `L^-1 k_*` for every line of K, (n, b), on the host."""
+        right = to_numpy(K).astype(np.float64).T
+        return scipy.linalg.solve_triangular(self.factor, right, lower=True, check_finite=False)
+
+    def _solved(self, K: Array) -> Solver:
+        recipe = self.recipe
+        hold = matrix_fits(self.X.shape[0], recipe.options)
+        system = System(self.kernel, self.noise_variance, self.X, self.weights, hold=hold)
+        rng = np.random.default_rng(recipe.seed)
+        solver = make_solver(recipe.solver, system, K, None, recipe.options, rng)
+        solution = solve(solver, recipe.limits)
+        if not solution.converged:
+            warnings.warn(
+                f"The solve for {K.shape[0]} predictive variances ended with {solution.status!r} "
+                f"at a gradient of {solution.norm:.1e}; they may be too large. Raise max_iter or "
+                "tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return solver
+
+    def _like_training(self, X: Array) -> Array:
+        """Return inputs where, and in the dtype that, the training rows are."""
+        return Backend(self.X).asarray(X if type(X) is type(self.X) else to_numpy(X))
+
+    def _rows_of_a_tile(self) -> int:
+        return max(1, TILE_ENTRIES // self.X.shape[0])
+
+    def _cross(self, X: Array, rows: int) -> Iterator[Array]:
+        """Yield `K(X, training rows)`, some rows at a time."""
+        cross = self.kernel.against(self.X)
+        for start in range(0, X.shape[0], rows):
+            yield cross(X[start : start + rows, :])
