@@ -22,9 +22,10 @@ from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.kernels import Gaussian, Kernel
 from greedygp.minimise import Coordinates, Evaluation, Minimum, Point, minimise
 
-__all__ = ["default_kernel", "evidence", "mean_variance", "subset_evidence"]
+__all__ = ["default_kernel", "evidence", "mean_variance", "subset_evidence", "triangle_gradient"]
 
 SUBSET_ROWS = 500
+GRADIENT_BLOCK = 256  # rows whose kernel gradients are contracted together
 NOTHING_LEARNT = 0.5  # the noise's share of the variance of y at which other starts are tried
 SHORTER = (0.3, 0.1, 0.03)  # length scales of the other starts, relative to the default
 CLEARLY = 0.02  # nats a row by which another start must be better
@@ -70,17 +71,34 @@ def evidence(
     w = np.ones(n) if weights is None else weights
     C = kernel(X)
     C[np.diag_indices(n)] += noise_variance / w
-    L, _ = factorise(C, "K + noise", "Raise noise_variance.")
+    L, _ = factorise(C.T, "K + noise", "Raise noise_variance.")
     A = scipy.linalg.cho_solve((L, True), y, check_finite=False)
     copies = np.sum((w - 1.0) * np.log(2.0 * np.pi * noise_variance) + np.log(w))
     log_det = 2.0 * np.sum(np.log(np.diagonal(L))) + n * np.log(2.0 * np.pi)
     value = 0.5 * float(np.sum(y * A)) + 0.5 * p * float(log_det + copies)
     inverse, _ = scipy.linalg.lapack.dpotri(L, lower=True, overwrite_c=True)
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    dF_dC = 0.5 * (p * inverse - A @ A.T)
+    dF_dC = scipy.linalg.blas.dsyrk(
+        -0.5, A, beta=0.5 * p, c=inverse, lower=True, overwrite_c=True
+    )  # in the lower triangle
     on_diagonal = float(np.sum(np.diagonal(dF_dC) / w)) * noise_variance
     d_noise = on_diagonal + 0.5 * p * float(np.sum(w - 1.0))
-    return Evaluation(value, kernel.gradient(dF_dC, X), d_noise)
+    return Evaluation(value, triangle_gradient(kernel, dF_dC, X), d_noise)
+
+
+def triangle_gradient(kernel: Kernel, W: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Return `dF/dtheta`, given the lower triangle of the symmetric `W = dF/dK(X, X)`.
+
+    Changes W in place; its other triangle is not read. Every pair of rows is looked at once.
+    """
+    n, total = len(X), np.zeros(len(kernel.theta))
+    upper = W.T  # LAPACK's columns, as rows
+    for start in range(0, n, GRADIENT_BLOCK):
+        stop = min(start + GRADIENT_BLOCK, n)
+        square = np.triu(upper[start:stop, start:stop])
+        upper[start:stop, start:stop] = square + np.triu(square, 1).T
+        upper[start:stop, stop:] *= 2.0
+        total += kernel.gradient(upper[start:stop, start:], X[start:stop], X[start:])
+    return total
 
 
 def subset_evidence(

@@ -8,12 +8,14 @@ from typing import Any
 import array_api_compat
 import numpy as np
 import scipy.sparse
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from greedygp.arrays import Array, Backend, detached, namespace, to_numpy
 
 __all__ = [
     "check_choice",
+    "check_classification_data",
     "check_integer",
     "check_number",
     "check_predict_inputs",
@@ -94,6 +96,33 @@ def check_training_data(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
     if not np.all(np.isfinite(y)):
         raise ValueError("Input y contains NaN or infinity; remove those rows.")
     return X, y
+
+
+def check_classification_data(
+    estimator: Any, X: Any, y: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return X (n, D) as a floating array, the class of each row as a number, and the classes."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target "
+            "y is None."
+        )
+    if scipy.sparse.issparse(y):
+        raise TypeError("y is a sparse matrix; pass it dense, with y.toarray().")
+    if _foreign(X):
+        X = to_numpy(_check_foreign("X", X))
+    y = to_numpy(y) if _foreign(y) else y
+    try:
+        X, y = validate_data(estimator, X, y, dtype=[np.float64, np.float32], ensure_min_features=1)
+    except (ValueError, TypeError) as error:
+        raise _naming_columns(error, X) from error
+    check_classification_targets(y)
+    classes, places = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has only one class, {classes[0]!r}; classification needs rows of at least two."
+        )
+    return X, places, classes
 
 
 def _numeric_targets(y: Any) -> Any:

@@ -153,25 +153,29 @@ class GreedyDescent(BlockDescent):
         self.working_set, self.together, self.memory = working_set, together, memory
         self.held_size = min(held, system.n)
         self.held: tuple[np.ndarray, np.ndarray, Array] | None = None
+        self.held_groups: list[int] = []  # how many of its variables entered together
         self.rng = rng
         self.steps: list[tuple[Array, Array]] = []  # earlier ones: direction, its product with A
         self.diagonal = to_numpy(system.diagonal).astype(np.float64)
 
     def step(self) -> None:
         if self.held_size and self.held is None:
-            panel = self.backend.empty((self.held_size, self.system.n))
-            self.held = (*self._grow(panel), panel)
+            self._hold(self._grow(self.backend.empty((self.held_size, self.system.n))))
         else:
             super().step()
         if self.held is not None:
             self.minimise_over(*self.held)
 
+    def _hold(self, block: _GrowingBlock) -> None:
+        self.held, self.held_groups = (block.index, block.factor, block.panel), block.groups
+
     # --- the block -------------------------------------------------------------------------------
 
     def choose(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._grow(self.panel)
+        block = self._grow(self.panel)
+        return block.index, block.factor
 
-    def _grow(self, panel: Array) -> tuple[np.ndarray, np.ndarray]:
+    def _grow(self, panel: Array) -> _GrowingBlock:
         """Choose as many variables as the panel has lines, and fill it with their columns."""
         size = panel.shape[0]
         gradient = self._scored_gradient()
@@ -183,7 +187,7 @@ class GreedyDescent(BlockDescent):
             scores = _scores(growing.residual(), self.backend) / self.diagonal
             scores[growing.index] = -1.0
             growing.add(self._winners(scores, count))
-        return growing.index, growing.factor
+        return growing
 
     def _winners(self, scores: np.ndarray, count: int) -> np.ndarray:
         """Return the best of `count` random subsets, each variable once."""
@@ -212,13 +216,17 @@ class GreedyDescent(BlockDescent):
             return
         direction = self.backend.zeros(tuple(self.alpha.shape))
         _add_at(direction, index, change)
+        plain = to_numpy(self._dots(direction, product))
         for _ in range(2):  # once more, for rounding
             for earlier, earlier_product in self.steps:
                 overlap = self._dots(earlier_product, direction)
                 direction -= overlap * earlier
                 product -= overlap * earlier_product
         curvature = to_numpy(self._dots(direction, product))
-        usable = curvature > 0.0
+        # What earlier steps leave of a direction must be more than rounding.
+        usable = curvature > self.backend.epsilon * plain
+        if not np.all(usable):
+            self._forget(usable)
         scale = self.backend.asarray(1.0 / np.sqrt(np.where(usable, curvature, 1.0)) * usable)
         direction *= scale
         product *= scale
@@ -226,6 +234,11 @@ class GreedyDescent(BlockDescent):
         self.alpha += length * direction
         self.gradient += length * product
         self.steps = [*self.steps, (direction, product)][-self.memory :]
+
+    def _forget(self, kept: np.ndarray) -> None:
+        """Forget the earlier steps of the right-hand sides that are not kept, (p, 1)."""
+        keep = self.backend.asarray(1.0 * kept)
+        self.steps = [(direction * keep, product * keep) for direction, product in self.steps]
 
     def _dots(self, left: Array, right: Array) -> Array:
         """Return the scalar products of the lines of both, (p, 1)."""
@@ -237,23 +250,38 @@ class GreedyDescent(BlockDescent):
 
     def snapshot(self) -> dict[str, Any]:
         kept = super().snapshot() | {"rng": self.rng.bit_generator.state}
-        return kept | {"steps": [tuple(map(to_numpy, step)) for step in self.steps]}
+        kept |= {"steps": [tuple(map(to_numpy, step)) for step in self.steps]}
+        held = np.empty(0, dtype=np.intp) if self.held is None else self.held[0]
+        return kept | {"held": held, "held_groups": np.array(self.held_groups, dtype=np.intp)}
 
     def restore(self, kept: dict[str, Any]) -> None:
         super().restore(kept)
         self.rng.bit_generator.state = kept["rng"]
         self.steps = [tuple(map(self.backend.asarray, step)) for step in kept["steps"]]
+        self.held, self.held_groups = None, []
+        if self.held_size and len(kept["held"]):
+            panel = self.backend.empty((len(kept["held"]), self.system.n))
+            block = _GrowingBlock(self, self.gradient, panel)
+            for group in np.split(kept["held"], np.cumsum(kept["held_groups"])[:-1]):
+                block.add(group)  # in the same groups: rounding depends on them
+            self._hold(block)
 
 
 class _GrowingBlock:
-    """A block in the making: its columns, the factor of `A_BB`, and the residual after its step."""
+    """A block in the making: its columns, the factor of `A_BB`, and the residual after its step.
+
+    The inverse of the factor grows with it, so that both cost matrix products only; the step itself
+    is solved for with the factor.
+    """
 
     def __init__(self, descent: GreedyDescent, gradient: Array, panel: Array):
         self.descent, self.gradient, self.panel = descent, gradient, panel
         self.backend, self.system = descent.backend, descent.system
         self.index = np.empty(0, dtype=np.intp)
+        self.groups: list[int] = []
         size = panel.shape[0]
-        self._L = np.zeros((size, size), order="F")
+        self._L = np.zeros((size, size))
+        self._inverse = np.zeros((size, size))
         self._w = np.zeros((gradient.shape[0], size))  # L^-1 times minus the gradient
 
     @property
@@ -273,26 +301,24 @@ class _GrowingBlock:
         lines = to_numpy(self.backend.xp.take(panel, chosen, axis=1)).astype(np.float64)
         square = 0.5 * (lines[:, m:] + lines[:, m:].T)
         square[np.diag_indices(k)] = self.descent.diagonal[new]
-        before = _solve_lower(self.factor, lines[:, :m].T).T if m else np.zeros((k, 0))
+        inverse = self._inverse[:m, :m]
+        before = lines[:, :m] @ inverse.T
         corner, _ = factorise(square - before @ before.T, "A block of K + noise", REMEDY)
-        self._L[m : m + k, :m], self._L[m : m + k, m : m + k] = before, corner
+        corner_inverse = scipy.linalg.solve_triangular(corner, np.eye(k), lower=True)
+        here = slice(m, m + k)
+        self._L[here, :m], self._L[here, here] = before, corner
+        self._inverse[here, :m] = -corner_inverse @ (before @ inverse)
+        self._inverse[here, here] = corner_inverse
         g = to_numpy(self.backend.xp.take(self.gradient, chosen[m:], axis=1)).astype(np.float64)
-        right = -g - self._w[:, :m] @ before.T
-        self._w[:, m : m + k] = _solve_lower(corner, right.T).T
+        self._w[:, here] = -(g + self._w[:, :m] @ before.T) @ corner_inverse.T
         self.index = both
+        self.groups.append(k)
 
     def residual(self) -> Array:
         """Return the gradient that would be left after the block's step (not on the block)."""
         m = self.size
-        change = scipy.linalg.solve_triangular(
-            self.factor, self._w[:, :m].T, lower=True, trans=1, check_finite=False
-        ).T
-        change = self.backend.asarray(np.ascontiguousarray(change))
+        change = self.backend.asarray(self._w[:, :m] @ self._inverse[:m, :m])
         return self.gradient + self.backend.matmul(change, self.panel[:m, :])
-
-
-def _solve_lower(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return scipy.linalg.solve_triangular(factor, right, lower=True, check_finite=False)
 
 
 def _scores(residual: Array, backend: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,11 @@ class Checkpoint:
         if not self.path.exists():
             return 0
         try:
+            with zipfile.ZipFile(self.path):  # np.load would take other files for other things
+                pass
             with np.load(self.path, allow_pickle=False) as stored:
                 kept = {name: stored[name] for name in stored.files}
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(
                 f"checkpoint: {self.path} cannot be read ({error}); remove it, or give another "
                 "name."
@@ -70,7 +73,11 @@ class Checkpoint:
         with tempfile.NamedTemporaryFile(
             dir=self.path.parent, prefix=self.path.name, suffix=".part", delete=False
         ) as file:
-            np.savez(file, **parts)
+            try:
+                np.savez(file, **parts)
+            except BaseException:
+                Path(file.name).unlink()
+                raise
         os.replace(file.name, self.path)
         self._written = time.perf_counter()
 

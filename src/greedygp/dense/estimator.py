@@ -15,7 +15,7 @@ from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from greedygp.arrays import Array, to_numpy
+from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import TrainingData
 from greedygp.dense.checkpoint import Checkpoint
 from greedygp.dense.cholesky import CholeskySolver, factor_of
@@ -230,6 +230,10 @@ class GPRegressor(
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} must be True or False; got {getattr(self, name)!r}.")
         check_number("time_limit", self.time_limit, above=0, or_none=True)
+        if not isinstance(self.checkpoint, str | os.PathLike | None):
+            raise TypeError(
+                f"checkpoint must be the path of a file, or None; got {self.checkpoint!r}."
+            )
 
     def _hyperparameters(self, data: TrainingData, rng: np.random.Generator, begin: float) -> Point:
         """Return kernel and noise, learnt in at most half of the time."""
@@ -352,10 +356,15 @@ class GPRegressor(
         self.history_ = solution.history_array()
         if not solution.converged:
             wanted = self.tol * data.spread
+            limits = (
+                "tol or noise_variance"
+                if solution.status == "stalled"
+                else ("max_iter, time_limit or tol")
+            )
             warnings.warn(
                 f"The solve ended with {solution.status!r} after {solution.n_iter} steps of "
                 f"{solver.name!r} at a gradient of {solution.norm:.1e}; {wanted:.1e} was asked "
-                "for. Raise max_iter, time_limit or tol, or try another solver.",
+                f"for. Raise {limits}, or try another solver.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -392,7 +401,8 @@ class GPRegressor(
         alpha = to_numpy(posterior.alpha).astype(np.float64).T
         residual, variance = loo_residuals(posterior.factor, alpha, self.noise_variance_, weights)
         mean = to_numpy(self._targets).astype(np.float64).T - residual
-        self._loo = (mean.astype(posterior.X.dtype), variance.astype(posterior.X.dtype))
+        backend = Backend(posterior.X)
+        self._loo = (backend.asarray(mean), backend.asarray(variance))
         return super().loo_predict()
 
 

@@ -3,7 +3,8 @@
 A solver minimises `f(alpha) = 0.5 alpha'A alpha - y'alpha` (for every right-hand side), whose
 gradient is `g = A alpha - y`. It starts somewhere, makes steps, and keeps `alpha` and `g` up to
 date; the loop looks at `max|g|`, recomputes `g` from scratch before it believes that the end is
-reached, and writes the history. What comes out is a value, a status and statistics.
+reached, sees where rounding lets no solver go on, and writes the history. What comes out is a
+value, a status and statistics.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ HISTORY_FIELDS = np.dtype(
         ("kernel_passes", np.float64),
     ]
 )
+
+BETTER = 0.9  # times the smallest norm so far: progress
+EXACT_LOOKS = 3  # at gradients from scratch, without progress: it is rounding that is left
+STEPS = 100  # without progress where rounding is in sight
+IN_SIGHT = 10.0  # times what rounding leaves of the gradient
 
 
 class Solver:
@@ -66,6 +72,14 @@ class Solver:
         return float(self.backend.xp.max(self.backend.xp.abs(self.gradient)))
 
     @property
+    def rounding(self) -> float:
+        """About what rounding leaves of the gradient, whatever the solver does."""
+        lengths = np.sqrt(self.backend.row_dots(self.alpha, self.alpha))
+        xp = self.backend.xp
+        products = float(xp.max(self.system.diagonal)) * float(np.max(lengths))
+        return self.backend.epsilon * (products + float(xp.max(xp.abs(self.y))))
+
+    @property
     def objective(self) -> float:
         """`f`, summed over the right-hand sides."""
         return 0.5 * float(np.sum(self.backend.row_dots(self.alpha, self.gradient - self.y)))
@@ -74,12 +88,12 @@ class Solver:
 
     def snapshot(self) -> dict[str, Any]:
         """Return what must be kept to go on later as if nothing had happened."""
-        return {"alpha": to_numpy(self.alpha), "gradient": to_numpy(self.gradient)}
+        return {"alpha": to_numpy(1.0 * self.alpha), "gradient": to_numpy(1.0 * self.gradient)}
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Go on from a snapshot."""
-        self.alpha = self.backend.asarray(kept["alpha"])
-        self.gradient = self.backend.asarray(kept["gradient"])
+        self.alpha = 1.0 * self.backend.asarray(kept["alpha"])
+        self.gradient = 1.0 * self.backend.asarray(kept["gradient"])
         self.is_exact = False
 
 
@@ -143,16 +157,15 @@ def solve(
     """
     begin = time.perf_counter()
     history: list[tuple] = []
-    n_iter, status = first, ""
+    n_iter, status, progress = first, "", _Progress()
     try:
         _note(history, solver, begin)
         while True:
-            if solver.norm <= limits.tol:
-                if solver.is_exact:
-                    break
+            if solver.norm <= limits.tol and not solver.is_exact:
                 solver.refresh()
-                continue
-            status = _why_stop(limits, n_iter)
+            if solver.norm <= limits.tol:
+                break
+            status = _why_stop(limits, n_iter) or progress.status(solver)
             if status:
                 break
             solver.is_exact = False
@@ -171,6 +184,26 @@ def solve(
     passes = solver.system.entries / solver.system.n**2
     seconds = time.perf_counter() - begin
     return Solution(solver.alpha, status, solver.norm, n_iter, seconds, passes, history)
+
+
+class _Progress:
+    """Whether the gradient still shrinks, where rounding could be all that is left of it."""
+
+    def __init__(self) -> None:
+        self.best = self.best_exact = np.inf
+        self.steps = self.looks = 0
+
+    def status(self, solver: Solver) -> str:
+        """Look at the gradient after a step, and return "stalled" or nothing."""
+        norm = solver.norm
+        self.steps += 1
+        if norm < BETTER * self.best:
+            self.best, self.steps = norm, 0
+        self.looks += solver.is_exact
+        if solver.is_exact and norm < BETTER * self.best_exact:
+            self.best_exact, self.looks = norm, 0
+        stuck = self.steps >= STEPS and norm <= IN_SIGHT * solver.rounding
+        return "stalled" if stuck or self.looks >= EXACT_LOOKS else ""
 
 
 def _why_stop(limits: Limits, n_iter: int) -> str:

@@ -25,7 +25,7 @@ SOLVERS = ("cholesky", "cg", "pcg", "smo", "bcd_cyclic", "bcd_gradient", "gbcd")
 FEW_ROWS = 4000  # up to here nothing beats a factorisation
 PANEL_BYTES = 2**30  # of the columns of a block
 MEMORY = 30  # earlier steps that a step of gbcd is made conjugate to
-STAGES = 16  # in which a block is chosen
+STAGES = 8  # in which a block is chosen
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Sparse Gaussian process classification: basis vectors and their sites, judged by prediction."""

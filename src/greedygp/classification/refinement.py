@@ -1,0 +1,173 @@
+"""All sites together, with kernel and bias, by the predictive loss of the rows outside the basis.
+
+Selection estimates every site once, from what was known when its row came in. Where the basis is
+small against the number of rows, the m sites can be learnt instead: (m_j, log p_j), the kernel's
+parameters and the bias move together (L-BFGS) to lower NLP (4), the mean of `-log Phi(z_i)` over
+the rows outside the basis, which has an exact gradient at O(n m^2 + n m D).
+
+That many free numbers can over-fit. A share of the rows is therefore held out: it has no part in
+the gradient, and the point at which the loss of those rows was lowest is the one that is kept. If
+no point is better than the start, the start stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from greedygp.classification.marginals import Marginals
+from greedygp.classification.objectives import row_loss
+from greedygp.classification.points import Coordinates, Evaluation, Point
+from greedygp.classification.state import ClassificationState
+from greedygp.minimise import FIRST_STEP, Minimum, minimise
+
+__all__ = ["Refined", "refine"]
+
+HELD_OUT = 0.2  # share of the rows outside the basis
+PATIENCE = 15  # iterations without a better loss of the rows held out
+MEANS = 30.0  # largest |m|
+LOG_PRECISIONS = (-14.0, 4.0)
+OPTIMISER_TOL = 1e-7
+
+
+@dataclass(frozen=True)
+class SitePoint(Point):
+    """Hyperparameters and sites."""
+
+    means: np.ndarray
+    precisions: np.ndarray
+
+
+@dataclass
+class SiteEvaluation(Evaluation):
+    """Value and gradient, by the sites too."""
+
+    means: np.ndarray
+    log_precisions: np.ndarray
+
+
+class SiteCoordinates(Coordinates):
+    """Kernel, bias, site means and log precisions as one vector."""
+
+    start: SitePoint
+
+    def vector(self, point: Any) -> np.ndarray:
+        """Return the parts of the point that move."""
+        sites = np.concatenate([point.means, np.log(point.precisions)]) / FIRST_STEP
+        return np.concatenate([super().vector(point), sites])
+
+    def point(self, x: np.ndarray) -> SitePoint:
+        """Return the point that a vector stands for."""
+        m = len(self.start.means)
+        at, sites = super().point(x[: len(x) - 2 * m]), FIRST_STEP * x[len(x) - 2 * m :]
+        return SitePoint(at.kernel, at.bias, sites[:m], np.exp(sites[m:]))
+
+    def gradient(self, evaluation: Any) -> np.ndarray:
+        """Return the gradient by the vector."""
+        sites = FIRST_STEP * np.concatenate([evaluation.means, evaluation.log_precisions])
+        return np.concatenate([super().gradient(evaluation), sites])
+
+    def bounds(self) -> np.ndarray:
+        """Return bounds of the vector."""
+        m = len(self.start.means)
+        sites = [np.tile([-MEANS, MEANS], (m, 1)), np.tile(LOG_PRECISIONS, (m, 1))]
+        return np.concatenate([super().bounds(), *(part / FIRST_STEP for part in sites)])
+
+
+class HeldOutLoss:
+    """NLP (4) without the rows held out; remembers where their own loss was lowest."""
+
+    def __init__(self, state: ClassificationState, held_out: np.ndarray):
+        self.X, self.y = state.X, state.y
+        self.indices = np.array(state.indices, dtype=np.intp)
+        used = state.mass * state.outside
+        self.train = np.where(held_out, 0.0, used) / np.sum(used[~held_out])
+        self.test = np.where(held_out, used, 0.0) / np.sum(used[held_out])
+        self.best: SitePoint | None = None
+        self.best_loss = np.inf
+        self.first_loss = np.inf
+        self.since_best = 0
+
+    def __call__(self, point: SitePoint) -> SiteEvaluation:
+        rows = Marginals(point.kernel, self.X, self.indices, point.means, point.precisions)
+        loss, g_f, g_a = row_loss(rows.f, rows.a, self.y, point.bias)
+        g_f *= self.train
+        g_a *= self.train
+        self._observe(point, float(self.test @ loss))
+        theta, means, log_precisions = rows.pull_back(g_f, g_a)
+        value = float(self.train @ loss)
+        return SiteEvaluation(value, theta, float(np.sum(g_f)), means, log_precisions)
+
+    def _observe(self, point: SitePoint, loss: float) -> None:
+        if self.best is None:
+            self.first_loss = loss
+        if loss < self.best_loss:
+            self.best, self.best_loss, self.since_best = point, loss, -1
+        self.since_best += 1
+
+
+@dataclass
+class Refined:
+    """Where the refinement ended."""
+
+    point: SitePoint
+    loss: float  # of the rows held out
+    first_loss: float
+    search: Minimum
+
+
+def refine(
+    state: ClassificationState,
+    *,
+    tied: bool,
+    learn_kernel: bool,
+    learn_bias: bool,
+    max_iter: int,
+    deadline: float | None,
+    rng: np.random.Generator,
+    watch: Any = None,
+) -> Refined:
+    """Learn all sites together with kernel and bias; the state is left as it is.
+
+    Parameters
+    ----------
+    state : ClassificationState
+    tied, learn_kernel, learn_bias : bool
+        What moves besides the sites; `tied`: length scales by one common factor.
+    max_iter : int
+    deadline : float or None
+        Value of `time.perf_counter()` at which to stop.
+    rng : numpy.random.Generator
+        Chooses the rows held out.
+    watch : callable, optional
+        Called after every iteration; a true result stops.
+    """
+    outside = np.flatnonzero(state.outside)
+    held_out = np.zeros(len(state.y), dtype=bool)
+    count = max(int(HELD_OUT * len(outside)), 1)
+    held_out[rng.choice(outside, count, replace=False)] = True
+    means, precisions = state.sites
+    low, high = np.exp(LOG_PRECISIONS)
+    start = SitePoint(
+        state.kernel, state.bias, np.clip(means, -MEANS, MEANS), np.clip(precisions, low, high)
+    )
+    objective: Any = HeldOutLoss(state, held_out)
+    coordinates: Any = SiteCoordinates(start, learn_kernel, learn_bias, tied)
+
+    def after_iteration(point: Any, value: float) -> bool:
+        asked = watch is not None and watch()
+        return asked or objective.since_best > PATIENCE
+
+    found = minimise(
+        objective,
+        coordinates,
+        max_iter=max_iter,
+        factor=float(np.sum(state.mass)),
+        tol=OPTIMISER_TOL,
+        deadline=deadline,
+        watch=after_iteration,
+    )
+    best = start if objective.best is None else objective.best
+    return Refined(best, objective.best_loss, objective.first_loss, found)

@@ -1,0 +1,116 @@
+"""Where learning starts: expectation propagation's evidence of a full GP on a subset of the rows.
+
+From a Gaussian scaled to the data, variance, length scale and bias are learnt by the evidence of at
+most `SUBSET_ROWS` random rows with all of them in the basis. The sites are at their fixed point at
+every evaluation, where the derivative with the sites held fixed is the whole derivative, so this is
+an ordinary smooth minimisation; O(n^3) for an evaluation.
+
+With the default kernel the features share one length scale at first, in units of their spreads.
+Then each gets its own, and this is kept if the gain in log evidence is significant (a likelihood
+ratio test at the level `SIGNIFICANCE`): on small sets a length scale for each feature over-fits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtri, ndtri
+
+from greedygp.classification.points import Coordinates, Evaluation, Point
+from greedygp.classification.propagation import propagated_evidence
+from greedygp.kernels import Gaussian, Kernel
+from greedygp.minimise import Minimum, minimise
+
+__all__ = ["learnt_start", "starting_bias", "starting_kernel"]
+
+SUBSET_ROWS = 500
+SIGNIFICANCE = 1e-3  # of a length scale for each feature
+VARIANCE = 4.0  # of the latent function to begin with
+OPTIMISER_TOL = 1e-5  # relative improvement of the sum over rows
+
+
+def starting_kernel(X: np.ndarray, weights: np.ndarray | None) -> Gaussian:
+    """Return a Gaussian with a length scale for each feature, scaled to the data (n, D)."""
+    centred = X - np.average(X, axis=0, weights=weights)
+    spread = np.sqrt(np.average(centred**2, axis=0, weights=weights))
+    rounding = 8.0 * np.finfo(np.float64).eps * np.max(np.abs(X), axis=0)
+    spread[spread <= np.maximum(rounding, 1e-300)] = 1.0
+    return Gaussian(variance=VARIANCE, length_scale=spread * np.sqrt(X.shape[1]))
+
+
+def starting_bias(y: np.ndarray, mass: np.ndarray, kernel: Kernel, X: np.ndarray) -> float:
+    """Return the bias at which the prior predicts the classes' shares."""
+    share = float(mass[y > 0].sum() / mass.sum())
+    return float(ndtri(share) * np.sqrt(1.0 + np.mean(kernel.diag(X))))
+
+
+class _SubsetEvidence:
+    """The evidence of a full GP as a function of the point; sites go on from the last one."""
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None):
+        self.X, self.y, self.weights = X, y, weights
+        self.sites = np.zeros(len(y)), np.zeros(len(y))
+
+    def __call__(self, point: Point) -> Evaluation:
+        evaluation, *sites = propagated_evidence(
+            point.kernel, point.bias, self.X, self.y, self.weights, *self.sites
+        )
+        self.sites = sites[0], sites[1]
+        return evaluation
+
+
+def learnt_start(
+    start: Point,
+    X: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    *,
+    default: bool,
+    learn_bias: bool,
+    max_iter: int,
+    deadline: float | None,
+    rng: np.random.Generator,
+) -> tuple[Minimum, bool]:
+    """Learn kernel and bias by the evidence of at most `SUBSET_ROWS` random rows.
+
+    Returns the minimum, and whether the length scales are tied there.
+
+    Parameters
+    ----------
+    start : Point
+    X, y, weights : (n, D) array, (n,) array of +1 and -1, (n,) array or None
+    default : bool
+        Whether the kernel is the default one, whose length scales are tied unless they pay.
+    learn_bias : bool
+    max_iter : int
+        Iterations of L-BFGS, in each of both searches.
+    deadline : float or None
+        Value of `time.perf_counter()` at which to stop.
+    rng : numpy.random.Generator
+        Chooses the rows.
+    """
+    if len(y) > SUBSET_ROWS:
+        rows = np.sort(rng.choice(len(y), SUBSET_ROWS, replace=False))
+        X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
+    objective: Any = _SubsetEvidence(X, y, weights)
+    total = float(len(y) if weights is None else np.sum(weights))
+
+    def search(point: Point, tied: bool) -> Minimum:
+        coordinates: Any = Coordinates(point, bias=learn_bias, tied=tied)
+        return minimise(
+            objective,
+            coordinates,
+            max_iter=max_iter,
+            factor=total,
+            tol=OPTIMISER_TOL,
+            deadline=deadline,
+        )
+
+    found = search(start, default)
+    if not default or X.shape[1] == 1 or found.interrupted:
+        return found, default
+    each: Any = search(found.point, False)  # type: ignore[arg-type]
+    price = 0.5 * chdtri(X.shape[1] - 1, SIGNIFICANCE)  # a quantile of chi-square
+    pays = total * (found.value - each.value) > price
+    return (each, False) if pays or each.interrupted else (found, True)
