@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from greedygp.arrays import Array, to_numpy
+from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.cholesky import factorise
 from greedygp.dense.solver import Solver
 from greedygp.dense.system import System
@@ -328,4 +328,9 @@ def _scores(residual: Array, backend: Any) -> np.ndarray:
 
 def _add_at(lines: Array, index: np.ndarray, values: Array) -> None:
     """Add values (p, b) to the columns `index` of lines (p, n), in place."""
-    lines[:, index] += values
+    backend = Backend(lines)
+    if backend.is_numpy or backend.is_torch:
+        lines[:, index] += values
+        return
+    for place, i in enumerate(index):
+        lines[:, int(i)] += values[:, place]

@@ -21,6 +21,7 @@ __all__ = ["ConjugateGradient", "PreconditionedConjugateGradient", "random_pivot
 
 PIVOTS_TOGETHER = 100
 NOTHING_LEFT = 1e-12  # of the diagonal, relative: then the factor is complete
+ROUNDING = 10.0  # times epsilon, relative: as much of the diagonal is not to be trusted
 
 
 class ConjugateGradient(Solver):
@@ -118,8 +119,10 @@ def random_pivots(system: System, rank: int, rng: np.random.Generator) -> Array:
     backend, n = system.backend, system.n
     factor = backend.empty((rank, n))
     left = to_numpy(system.diagonal - system.ridge).astype(np.float64).copy()
-    whole, size = float(np.sum(left)), 0
-    while size < rank and np.sum(left) > NOTHING_LEFT * whole:
+    noise = ROUNDING * backend.epsilon
+    least, size = max(NOTHING_LEFT, noise) * float(np.sum(left)), 0
+    noise *= float(np.max(left))
+    while size < rank and np.sum(left) > least:
         count = min(PIVOTS_TOGETHER, rank - size)
         drawn = rng.choice(n, size=count, p=left / np.sum(left), replace=True)
         pivots = np.unique(drawn)
@@ -128,20 +131,22 @@ def random_pivots(system: System, rank: int, rng: np.random.Generator) -> Array:
         before = backend.xp.take(factor[:size, :], chosen, axis=1)
         lines -= backend.matmul(before.T, factor[:size, :])
         small = to_numpy(backend.xp.take(lines, chosen, axis=1)).astype(np.float64)
-        kept, triangle = _independent(0.5 * (small + small.T), left[pivots])
+        least_pivot = max(1e-8 * float(np.max(left[pivots])), noise)
+        kept, triangle = _independent(0.5 * (small + small.T), least_pivot)
+        left[pivots] = 0.0
+        if len(kept) == 0:
+            continue
         new = backend.xp.take(lines, backend.integers(kept), axis=0)
         new = backend.solve_lower(triangle, new)
         factor[size : size + len(kept), :] = new
         left = np.maximum(left - to_numpy(backend.column_squares(new)), 0.0)
-        left[pivots] = 0.0
         size += len(kept)
     return factor[:size, :]
 
 
-def _independent(matrix: np.ndarray, before: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _independent(matrix: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:
     """Return which rows of a positive semidefinite matrix are independent, and their factor."""
-    factor, order, rank, _ = scipy.linalg.lapack.dpstrf(
-        matrix, lower=1, tol=1e-8 * float(np.max(before))
-    )
-    rank = max(int(rank), 1)
+    factor, order, rank, _ = scipy.linalg.lapack.dpstrf(matrix, lower=1, tol=least)
+    if np.max(np.diagonal(matrix)) <= least:  # LAPACK takes the first pivot whatever it is
+        rank = 0
     return order[:rank] - 1, np.tril(factor[:rank, :rank])

@@ -27,6 +27,7 @@ from greedygp.dense.solvers import (
     SOLVERS,
     SolverOptions,
     choose_solver,
+    is_hopeless,
     make_solver,
     matrix_fits,
 )
@@ -46,6 +47,8 @@ from greedygp.validation import (
 __all__ = ["GPRegressor"]
 
 LEARNING_ITERATIONS = 100
+LIMITS = "max_iter, time_limit or tol"
+REMEDIES = {"stalled": "tol or noise_variance"}
 CARRIED = ("n_features_in_", "feature_names_in_", "_scale", "_target_shape")
 
 
@@ -296,26 +299,37 @@ class GPRegressor(
         for_variances = Limits(self.tol * data.spread**2, self.max_iter)
         recipe = Recipe(name, options, for_variances, seed)
         tasks.model_of = lambda solver: self._posterior_of(solver, data, recipe)
-        solution = self._run(solver, limits, tasks)
+        solution = self._run(solver, limits, tasks, self.solver == "auto" and system.hold)
+        if solution.status == "hopeless":
+            system.hold = False  # the matrix makes room for its factor
+            solver = CholeskySolver(system, data.y, solver.alpha)
+            solution = solution.followed_by(self._run(solver, limits, tasks))
         self._posterior = self._posterior_of(solver, data, recipe)
         self._targets, self._loo_dropped = data.y, data.dropped
         self._store(data, solver, solution)
 
-    def _run(self, solver: Solver, limits: Limits, tasks: _SolveTasks) -> Solution:
+    def _run(
+        self, solver: Solver, limits: Limits, tasks: _SolveTasks, may_give_up: bool = False
+    ) -> Solution:
         """Drive the solver; the file of the solve, if there is one, goes with it."""
-        if self.checkpoint is None:
-            return solve(solver, limits, lambda solver, _: tasks.step(solver))
-        file = Checkpoint(self.checkpoint, solver)
-        first = file.resume()
+        file = None if self.checkpoint is None else Checkpoint(self.checkpoint, solver)
+        norms = [solver.norm]
+        gave_up = False
 
         def watch(solver: Solver, n_iter: int) -> bool:
-            file.after_step(n_iter)
-            return tasks.step(solver)
+            nonlocal gave_up
+            if file is not None:
+                file.after_step(n_iter)
+            norms.append(solver.norm)
+            gave_up = may_give_up and is_hopeless(norms, limits.tol, solver.system.n)
+            return tasks.step(solver) or gave_up
 
-        solution = solve(solver, limits, watch, first)
-        if solution.converged:
+        solution = solve(solver, limits, watch, 0 if file is None else file.resume())
+        if gave_up and solution.status == "callback":
+            solution.status = "hopeless"
+        elif file is not None and solution.converged:
             file.remove()
-        else:
+        elif file is not None:
             file.write(solution.n_iter)
         return solution
 
@@ -323,11 +337,11 @@ class GPRegressor(
         earlier = getattr(self, "dual_coef_", None) if self.warm_start else None
         if earlier is None:
             return None
-        earlier = earlier[:, None] if earlier.ndim == 1 else earlier
-        used = earlier if data.used is None else earlier[np.flatnonzero(data.used), :]
-        if tuple(used.shape) != tuple(data.y.T.shape):
+        earlier = to_numpy(earlier).reshape(len(earlier), -1)
+        if earlier.shape != (data.n_given, data.y.shape[0]):
             return None
-        return data.backend.asarray(to_numpy(used).T.copy())
+        used = earlier if data.used is None else earlier[data.used]
+        return data.backend.asarray(used.T.copy())
 
     def _posterior_of(self, solver: Solver, data: TrainingData, recipe: Recipe) -> DensePosterior:
         return DensePosterior(
@@ -342,11 +356,13 @@ class GPRegressor(
 
     def _store(self, data, solver: Solver, solution: Solution) -> None:
         backend = data.backend
-        coefficients = backend.xp.zeros(
-            (data.y.shape[0], data.n_given), dtype=backend.dtype, device=backend.device
-        )
-        places = np.arange(data.n_given) if data.used is None else np.flatnonzero(data.used)
-        coefficients[:, backend.integers(places)] = solution.alpha
+        coefficients = 1.0 * solution.alpha
+        if data.used is not None:
+            unused = np.flatnonzero(~data.used)
+            order = np.argsort(np.concatenate([np.flatnonzero(data.used), unused]))
+            zeros = backend.zeros((data.y.shape[0], len(unused)))
+            coefficients = backend.xp.concat([coefficients, zeros], axis=1)
+            coefficients = backend.xp.take(coefficients, backend.integers(order), axis=1)
         self.dual_coef_ = coefficients.T if self._target_shape else coefficients[0, :]
         self.solver_ = solver.name
         self.n_iter_ = solution.n_iter
@@ -356,15 +372,10 @@ class GPRegressor(
         self.history_ = solution.history_array()
         if not solution.converged:
             wanted = self.tol * data.spread
-            limits = (
-                "tol or noise_variance"
-                if solution.status == "stalled"
-                else ("max_iter, time_limit or tol")
-            )
             warnings.warn(
                 f"The solve ended with {solution.status!r} after {solution.n_iter} steps of "
                 f"{solver.name!r} at a gradient of {solution.norm:.1e}; {wanted:.1e} was asked "
-                f"for. Raise {limits}, or try another solver.",
+                f"for. Raise {REMEDIES.get(solution.status, LIMITS)}, or try another solver.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

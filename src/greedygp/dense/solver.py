@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -131,6 +131,16 @@ class Solution:
     def converged(self) -> bool:
         """Whether the gradient, computed from scratch, is as small as was asked for."""
         return self.status == "converged"
+
+    def followed_by(self, other: Solution) -> Solution:
+        """Return what both solves are together, the other having begun where this one ended."""
+        later = [(f, g, self.seconds + t, passes) for f, g, t, passes in other.history[1:]]
+        return replace(
+            other,
+            n_iter=self.n_iter + other.n_iter,
+            seconds=self.seconds + other.seconds,
+            history=self.history + later,
+        )
 
     def history_array(self) -> np.ndarray:
         """Return a structured array, one line an iteration."""

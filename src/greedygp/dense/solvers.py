@@ -1,8 +1,9 @@
 """The solvers by name, the sizes that they work with, and which one to take.
 
-`auto` is decided by the number of rows, by the memory that may be used, and by how many of the
-kernel's eigenvalues stand out of the noise: `docs/results/dense_solvers.md` has the measurements
-behind the rules.
+`auto` is a factorisation for few rows, and preconditioned conjugate gradients for many. How many
+steps the latter need depends on the kernel and the noise, and shows only on the way: where the
+matrix fits into memory and the steps made so far promise no end before a factorisation would have
+one, they are broken off and the matrix is factorised.
 """
 
 from __future__ import annotations
@@ -19,10 +20,19 @@ from greedygp.dense.smo import SMO
 from greedygp.dense.solver import Solver
 from greedygp.dense.system import System
 
-__all__ = ["SOLVERS", "SolverOptions", "choose_solver", "make_solver", "matrix_fits"]
+__all__ = [
+    "SOLVERS",
+    "SolverOptions",
+    "choose_solver",
+    "is_hopeless",
+    "make_solver",
+    "matrix_fits",
+]
 
 SOLVERS = ("cholesky", "cg", "pcg", "smo", "bcd_cyclic", "bcd_gradient", "gbcd")
 FEW_ROWS = 4000  # up to here nothing beats a factorisation
+ROWS_A_LOOK = 300  # rows for every step after which the steps are judged
+ROWS_A_STEP = 100  # rows for every step that takes as long as its share of a factorisation
 PANEL_BYTES = 2**30  # of the columns of a block
 MEMORY = 30  # earlier steps that a step of gbcd is made conjugate to
 STAGES = 8  # in which a block is chosen
@@ -45,10 +55,28 @@ def matrix_fits(n: int, options: SolverOptions) -> bool:
 
 
 def choose_solver(n: int, options: SolverOptions) -> str:
-    """Return the solver for a problem of that size."""
-    if n <= FEW_ROWS and matrix_fits(n, options):
-        return "cholesky"
-    return "cholesky" if matrix_fits(n, options) else "pcg"
+    """Return the solver to begin with for a problem of that size."""
+    return "cholesky" if n <= FEW_ROWS and matrix_fits(n, options) else "pcg"
+
+
+def is_hopeless(norms: list[float], tol: float, n: int) -> bool:
+    """Tell whether a factorisation would end before steps of conjugate gradients do.
+
+    Parameters
+    ----------
+    norms : list of float
+        Of the gradient, one for every step.
+    tol : float
+        Where they must get to.
+    n : int
+        The number of rows.
+    """
+    made = len(norms) - 1
+    if made < max(10, n // ROWS_A_LOOK) or min(norms) <= tol:
+        return False
+    half = made // 2
+    fall = np.log(min(norms[: half + 1]) / min(norms)) / (made - half)
+    return fall <= 0.0 or made + np.log(min(norms) / tol) / fall > n / ROWS_A_STEP
 
 
 def make_solver(
