@@ -1,0 +1,231 @@
+"""The candidate columns of a sparse linear model, and their products with anything.
+
+A dictionary is an N x M matrix `Phi` of basis functions at the rows: a kernel at the training
+inputs, or a design matrix of the user's. Rows have weights (weight w is the row w times), and an
+unpenalised intercept is taken out by weighted centring, so the models see
+
+    Phi~ = W^1/2 (Phi - 1 means'),    t~ = W^1/2 (t - 1 mean),
+
+whose plain least squares is the weighted least squares of the original with an intercept.
+`Phi~` is never formed. Products use `Phi~'Y = Phi'(W^1/2 Y) - means (1'W^1/2 Y)`, and `Phi` itself
+is held only where it takes less than `memory_limit` bytes; else it is made again, tile by tile.
+
+Shapes: `N` rows, `M` columns, `k` right-hand sides. A matrix of several columns is stored with
+one column of the dictionary a line, so that a column is contiguous. Cost of a product: N M k
+multiply-adds, of which k = 1 is bound by memory, 8 N M bytes.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from greedygp.kernels import Kernel
+
+__all__ = ["MEMORY_LIMIT", "Dictionary", "Store"]
+
+MEMORY_LIMIT = 2**29
+TILE_BYTES = 2**25
+RENT = 16  # the share 1/RENT of all Gram rows, one by one, costs as much as all at once
+CONSTANT = 1e-12  # a centred column of a smaller share of its norm is rounding
+
+
+class Store:
+    """Arrays by number, of which the least recently used leave when a bound in bytes is passed."""
+
+    def __init__(self, max_bytes: int):
+        self.max_bytes = max_bytes
+        self.bytes = 0
+        self._arrays: OrderedDict[int, np.ndarray] = OrderedDict()
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._arrays
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def get(self, key: int) -> np.ndarray | None:
+        """Return the array, which counts as a use of it; None where it is not here."""
+        if key not in self._arrays:
+            return None
+        self._arrays.move_to_end(key)
+        return self._arrays[key]
+
+    def put(self, key: int, array: np.ndarray) -> None:
+        """Keep an array."""
+        if key in self._arrays:
+            self.bytes -= self._arrays.pop(key).nbytes
+        self._arrays[key] = array
+        self.bytes += array.nbytes
+        while self.bytes > self.max_bytes and len(self._arrays) > 1:
+            self.bytes -= self._arrays.popitem(last=False)[1].nbytes
+
+
+class Dictionary:
+    """Weighted, centred candidate columns, on demand.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+    tile : callable (start, stop) -> (stop - start, N) array
+        The raw columns start to stop, one a line.
+    held : (M, N) array or None
+        All of them, where they are held.
+    weights : (N,) array or None
+        Positive weights of the rows.
+    intercept : bool
+        Whether columns are centred.
+    memory_limit : int
+        Bytes of the cache of Gram rows.
+    """
+
+    def __init__(
+        self, n_rows, n_columns, tile, held, weights, intercept, memory_limit=MEMORY_LIMIT
+    ):
+        self.n_rows, self.n_columns = n_rows, n_columns
+        self._tile, self.held = tile, held
+        self.intercept = intercept
+        self.weights = np.ones(n_rows) if weights is None else weights
+        self.root = None if weights is None else np.sqrt(weights)
+        self.total = float(np.sum(self.weights))  # the number of rows, copies counted
+        self.grams = Store(memory_limit)
+        self._whole: np.ndarray | None = None
+        self._asked = 0
+        self._look_once()
+
+    @classmethod
+    def of_kernel(
+        cls,
+        kernel: Kernel,
+        X: np.ndarray,
+        weights: np.ndarray | None = None,
+        intercept: bool = True,
+        memory_limit: int = MEMORY_LIMIT,
+    ) -> Dictionary:
+        """Return the kernel at every row of X (N, D) as the dictionary, M = N."""
+        cross, n = kernel.against(X), len(X)
+        held = None
+        if 8 * n * n <= memory_limit:
+            held = np.empty((n, n))
+            for a, b in _spans(n, n):
+                cross(X[a:b], held[a:b])
+        tile = (lambda a, b: held[a:b]) if held is not None else (lambda a, b: cross(X[a:b]))
+        return cls(n, n, tile, held, weights, intercept, memory_limit)
+
+    @classmethod
+    def of_matrix(
+        cls,
+        Phi: np.ndarray,
+        weights: np.ndarray | None = None,
+        intercept: bool = True,
+        memory_limit: int = MEMORY_LIMIT,
+    ) -> Dictionary:
+        """Return the columns of a design matrix (N, M) as the dictionary; it is not copied."""
+        held, (n, m) = Phi.T, Phi.shape
+        return cls(n, m, lambda a, b: held[a:b], held, weights, intercept, memory_limit)
+
+    def _look_once(self) -> None:
+        """Learn the means, squared norms and largest entries of all columns in one pass."""
+        M = self.n_columns
+        self.means, self.square_norms, self.peaks = np.zeros(M), np.empty(M), np.empty(M)
+        for a, b, tile in self._tiles():
+            self.peaks[a:b] = np.max(np.abs(tile), axis=1)
+            raw = np.einsum("ij,ij,j->i", tile, tile, self.weights)
+            if self.intercept:
+                self.means[a:b] = tile @ self.weights / self.total
+                tile = tile - self.means[a:b, None]
+            squares = np.einsum("ij,ij,j->i", tile, tile, self.weights)
+            squares[squares <= CONSTANT**2 * raw * self.n_rows] = 0.0
+            self.square_norms[a:b] = squares
+
+    def _tiles(self) -> Iterator[tuple[int, int, np.ndarray]]:
+        for a, b in _spans(self.n_columns, self.n_rows):
+            yield a, b, self._tile(a, b)
+
+    # --- columns and products -----------------------------------------------------------------
+
+    def columns(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Return weighted, centred columns, (k, N), one a line."""
+        if self.held is not None:
+            columns = np.array(self.held[np.asarray(indices, dtype=np.intp)], order="C")
+        else:
+            columns = np.concatenate([self._tile(int(j), int(j) + 1) for j in indices])
+        if self.intercept:
+            columns -= self.means[indices, None]
+        if self.root is not None:
+            columns *= self.root
+        return columns
+
+    def products(self, lines: np.ndarray) -> np.ndarray:
+        """Return `lines Phi~`, (k, M), for lines (k, N)."""
+        lines = np.atleast_2d(lines)
+        if self.root is not None:
+            lines = lines * self.root
+        if self.held is not None:
+            result = self._times_held(lines)
+        else:
+            result = np.empty((len(lines), self.n_columns))
+            for a, b, tile in self._tiles():
+                np.matmul(lines, tile.T, out=result[:, a:b])
+        if self.intercept:
+            result -= np.sum(lines, axis=1)[:, None] * self.means
+        return result
+
+    def _times_held(self, lines: np.ndarray) -> np.ndarray:
+        assert self.held is not None
+        if len(lines) <= 2:  # two products with a vector beat one with two
+            return np.stack([self.held @ line for line in lines])
+        return lines @ self.held.T
+
+    def gram(self, index: int, likely: Sequence[int] | np.ndarray = ()) -> np.ndarray:
+        """Return `phi~_j' Phi~`, (M,), not to be written to, from the cache or computed.
+
+        One product with several lines costs little more than one with one line, so the rows of
+        the `likely` next ones are computed with it and kept. When so many have been asked for
+        that all together would have cost no more, and they fit, all are computed.
+        """
+        if self._whole is None and self._asked > self.n_columns // RENT and self._fits:
+            self._whole = self._whole_gram()
+        if self._whole is not None:
+            return self._whole[index]
+        row = self.grams.get(index)
+        if row is None:
+            wanted = [index, *(int(j) for j in likely if j != index and j not in self.grams)]
+            rows = self.products(self.columns(wanted))
+            self._asked += len(wanted)
+            for j, line in zip(wanted[1:], rows[1:], strict=True):
+                self.grams.put(j, line.copy())
+            row = rows[0].copy()
+            self.grams.put(index, row)
+        return row
+
+    @property
+    def _fits(self) -> bool:
+        return self.held is not None and 8 * self.n_columns**2 <= self.grams.max_bytes
+
+    def _whole_gram(self) -> np.ndarray:
+        """Return `Phi~'Phi~`, (M, M): N M^2 multiply-adds, half of them saved by symmetry."""
+        assert self.held is not None
+        whole = np.zeros((self.n_columns, self.n_columns))
+        for a, b in _spans(self.n_rows, self.n_columns):
+            part = self.held[:, a:b] - self.means[:, None]
+            if self.root is not None:
+                part *= self.root[a:b]
+            whole += part @ part.T
+        return whole
+
+    def centred(self, t: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the targets as the models see them, `W^1/2 (t - mean)`, and their mean."""
+        mean = float(self.weights @ t / self.total) if self.intercept else 0.0
+        centred = t - mean
+        if np.max(np.abs(centred), initial=0.0) <= 1e-13 * abs(mean):
+            centred = np.zeros_like(t)  # a constant target, up to rounding
+        return (centred if self.root is None else centred * self.root), mean
+
+
+def _spans(n_columns: int, n_rows: int) -> Iterator[tuple[int, int]]:
+    step = max(1, TILE_BYTES // (8 * n_rows))
+    for a in range(0, n_columns, step):
+        yield a, min(a + step, n_columns)

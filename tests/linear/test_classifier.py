@@ -1,0 +1,165 @@
+"""The relevance vector classifier."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from greedygp import FastRVMClassifier
+from greedygp.kernels import Gaussian
+from greedygp.linear.laplace import find_mode
+from reference import sparse_linear as reference
+
+KERNEL = Gaussian(length_scale=0.6)
+
+
+@parametrize_with_checks([FastRVMClassifier(kernel=Gaussian(length_scale=2.0))])
+def test_scikit_learn_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
+
+
+def moons(n=200, seed=0):
+    return make_moons(n, noise=0.25, random_state=seed)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_mode_is_the_penalised_maximum(intercept):
+    X, y = moons(80)
+    Phi = KERNEL(X)[:, ::9]
+    alpha = np.geomspace(0.01, 10, Phi.shape[1])
+    weights = np.random.default_rng(0).uniform(0.5, 2, 80)
+    start = np.zeros(Phi.shape[1] + intercept)
+    w, L, value = find_mode(Phi.T.copy(), y, weights, alpha, intercept, start)
+    expected = reference.laplace_mode(Phi, y, alpha, weights, intercept)
+    assert_allclose(w, expected, atol=1e-4)
+    A = np.column_stack([Phi, np.ones(80)]) if intercept else Phi
+    f = A @ w
+    penalty = np.append(alpha, 0.0) if intercept else alpha
+    H = (A.T * (weights * expit(f) * expit(-f))) @ A + np.diag(penalty)
+    assert_allclose(L @ L.T, H, rtol=1e-6, atol=1e-8)
+    assert value == pytest.approx(weights @ (y * f - np.logaddexp(0, f)) - 0.5 * penalty @ w**2)
+
+
+def test_learns_the_moons():
+    X, y = moons(400)
+    X_new, y_new = moons(1000, seed=1)
+    for kernel in (KERNEL, None):
+        model = FastRVMClassifier(kernel=kernel, random_state=0).fit(X, y)
+        assert model.score(X_new, y_new) > 0.91
+        assert model.n_basis_ < 60
+        chances = model.predict_proba(X_new)
+        assert_allclose(chances.sum(axis=1), 1.0)
+        assert -np.mean(np.log(chances[np.arange(1000), y_new])) < 0.25
+        assert_array_equal(model.predict(X_new), model.decision_function(X_new) > 0)
+        assert_array_equal(model.predict(X_new), chances[:, 1] > 0.5)
+
+
+def log_evidence(Phi, y, alpha):
+    """Laplace's approximation with a flat intercept, from the definition."""
+    w = reference.laplace_mode(Phi, y, alpha, np.ones(len(y)), True)
+    A = np.column_stack([Phi, np.ones(len(y))])
+    f = A @ w
+    H = (A.T * (expit(f) * expit(-f))) @ A + np.diag(np.append(alpha, 0.0))
+    value = np.sum(y * f - np.logaddexp(0, f)) - 0.5 * alpha @ w[:-1] ** 2
+    value += 0.5 * np.sum(np.log(alpha)) - 0.5 * np.linalg.slogdet(H)[1]
+    return value + 0.5 * np.log(2 * np.pi)
+
+
+def test_evidence_is_as_defined_and_nearly_a_maximum():
+    """Laplace's approximation at other precisions is not clearly better."""
+    X, y = moons(100)
+    model = FastRVMClassifier(kernel=KERNEL).fit(X, y)
+    Phi, alpha = KERNEL(X)[:, model.relevance_], model.alpha_[0]
+    now = log_evidence(Phi, y, alpha)
+    assert now == pytest.approx(model.log_evidence_[0], abs=1e-4)
+    for place in range(len(alpha)):
+        for factor in (0.3, 3.0):
+            other = alpha.copy()
+            other[place] *= factor
+            assert log_evidence(Phi, y, other) < now + 0.3
+        rest = np.delete(np.arange(len(alpha)), place)
+        assert log_evidence(Phi[:, rest], y, alpha[rest]) < now + 0.3
+
+
+def test_several_classes():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    model = FastRVMClassifier(random_state=0, cv=3).fit(X, names)
+    assert model.score(X, names) > 0.95
+    assert model.coef_.shape == model.alpha_.shape == (3, model.n_basis_)
+    assert model.predict_proba(X).shape == model.decision_function(X).shape == (150, 3)
+    assert_array_equal(model.basis_, X[model.relevance_])
+    latent = model.kernel_(X, model.basis_) @ model.coef_.T + model.intercept_
+    assert_array_equal(np.sign(latent), np.sign(model.decision_function(X)))
+    assert np.all(np.abs(latent) >= np.abs(model.decision_function(X)))
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+def test_weights_are_repetitions():
+    X, y = moons(60)
+    weights = np.random.default_rng(0).integers(0, 3, size=60)
+    rows = np.repeat(np.arange(60), weights)
+    weighted = FastRVMClassifier(kernel=KERNEL).fit(X, y, weights.astype(float))
+    repeated = FastRVMClassifier(kernel=KERNEL).fit(X[rows], y[rows])
+    assert weighted.log_evidence_ == pytest.approx(repeated.log_evidence_, abs=1e-2)
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-2)
+
+
+def test_design_matrix_and_working_set():
+    X, y = moons(150)
+    Phi = KERNEL(X)
+    model = FastRVMClassifier(kernel="precomputed").fit(Phi, y)
+    by_kernel = FastRVMClassifier(kernel=KERNEL).fit(X, y)
+    assert_allclose(model.predict_proba(Phi), by_kernel.predict_proba(X), atol=1e-6)
+    some = FastRVMClassifier(kernel=KERNEL, working_set=20, random_state=0).fit(X, y)
+    assert some.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_few_and_separable_rows(n):
+    X = np.linspace(-1, 1, n)[:, None]
+    y = (X[:, 0] > 0).astype(int)
+    model = FastRVMClassifier(kernel=KERNEL).fit(X, y)
+    assert np.all(np.isfinite(model.predict_proba(X)))
+    with pytest.raises(ValueError, match=r"one class"):
+        FastRVMClassifier(kernel=KERNEL).fit(X, np.zeros(n))
+
+
+def test_zero_and_duplicate_columns():
+    X, y = moons(80)
+    Phi = KERNEL(X)[:, :20]
+    odd = np.column_stack([Phi, Phi, np.zeros(80), np.ones(80)])
+    model = FastRVMClassifier(kernel="precomputed").fit(odd, y)
+    assert np.all(model.relevance_ < 40)
+    assert len(set(model.relevance_ % 20)) == model.n_basis_
+    plain = FastRVMClassifier(kernel="precomputed").fit(Phi, y)
+    assert_allclose(model.predict_proba(odd), plain.predict_proba(Phi), atol=0.05)
+
+
+class StopAtOnce:
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        return context.max_subtasks == 0
+
+
+def test_callback_stops_the_fit():
+    X, y = moons(150)
+    model = FastRVMClassifier(kernel=KERNEL).set_callbacks(StopAtOnce()).fit(X, y)
+    assert model.stop_reason_ == "callback"
+    assert len(model.path_) < len(FastRVMClassifier(kernel=KERNEL).fit(X, y).path_)
