@@ -33,7 +33,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(STAMPS)/base ## train a model on data that scikit-learn generates; report in demo-output/
+demo: $(STAMPS)/cli ## train on data that come with scikit-learn; results in demo-output/
 	$(PY) examples/demo.py
 
 test: $(STAMPS)/test $(STAMPS)/torch-$(GREEDYGP_TORCH) ## run the whole test suite
@@ -77,7 +77,7 @@ $(STAMPS)/base: $(STAMPS)/venv pyproject.toml
 	$(PIP) --editable .
 	@touch $@
 
-$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/bench: $(STAMPS)/%: $(STAMPS)/base
+$(STAMPS)/cli $(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/bench: $(STAMPS)/%: $(STAMPS)/base
 	$(PIP) --editable '.[$*]'
 	@touch $@
 

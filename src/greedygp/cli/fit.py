@@ -1,0 +1,120 @@
+"""`greedygp fit`: a table in, a model (and a report) out."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from greedygp.cli import interruption
+from greedygp.cli.options import check_writable, common, learning, reading, recipe_of, source_of
+from greedygp.cli.screen import Screen, number
+
+__all__ = ["fit", "summary_lines"]
+
+SCORES = {
+    "nmse": "NMSE (0 perfect, 1 as good as the mean)",
+    "rmse": "RMSE",
+    "mae": "mean absolute error",
+    "nlpd": "NLPD (smaller is better)",
+    "coverage_95": "inside the 95 % interval",
+    "error": "error rate",
+    "log_loss": "log loss (smaller is better)",
+    "calibration_error": "calibration error (0 perfect)",
+}
+PERCENT = ("coverage_95", "error")
+
+
+@click.command(
+    short_help="Fit a model to a table.",
+    epilog="\b\nExamples:\n"
+    "  greedygp fit houses.csv --target price\n"
+    "  greedygp fit houses.parquet --target price --test 0 --out houses.skops\n"
+    "  greedygp fit houses.csv --target price --drop id --set criterion=nlgpp\n"
+    "  zcat houses.csv.gz | greedygp fit - --target price --json",
+)
+@click.argument("data")
+@learning
+@click.option("--model", metavar="NAME", help="The family, e.g. SparseGPRegressor, or sparsegp.")
+@click.option(
+    "--test",
+    type=click.FloatRange(0, 0.9),
+    default=0.2,
+    show_default=True,
+    help="Share of the rows held out to judge the model; 0: leave-one-out instead.",
+)
+@click.option("--out", default="model.skops", show_default=True, metavar="FILE")
+@click.option("--report", metavar="FILE", help="Also write a page that explains the model.")
+@reading
+@common
+def fit(screen: Screen, data: str, out: str, report: str | None, **options: Any) -> None:
+    """Fit a model to DATA, a table with column names; `-` is the standard input.
+
+    Numbers are scaled, words become 0/1 features, missing values are filled and counted. The model
+    is written with all that, so that `greedygp predict` takes new tables as they are.
+    """
+    for path in (out, report):
+        check_writable(path, data)
+    if "-" in (out, report):
+        raise click.BadParameter("a model and a report are written to files, not to '-'.")
+    from greedygp.persistence import save
+    from greedygp.tables.reading import read
+    from greedygp.tables.training import train
+
+    recipe = recipe_of(options, strict=True, model=options["model"], test=options["test"])
+    source = source_of(data, options, tuple(options["categorical"]))
+    table, digest = read(source)
+    screen.note(f"Read {len(table)} rows and {len(table.columns)} columns from {source.name}.")
+    known = {
+        "data": {"name": Path(data).name, "sha256": digest},
+        "command": shlex.join(["greedygp", *sys.argv[1:]]),
+    }
+    with screen.progress() as callbacks:
+        trained = train(table, recipe, callbacks, known)
+    interruption.check()
+    save(trained.model, out)
+    written = {"model": out}
+    if report is not None:
+        from greedygp.report import write_report
+
+        write_report(trained, report)
+        written["report"] = report
+    facts = trained.model.facts
+    screen.facts(f"{facts['model']} for {facts['target']!r}", summary_lines(facts))
+    for what, path in written.items():
+        screen.note(f"Wrote the {what} to {path}.")
+    screen.result(facts | {"written": written})
+
+
+def summary_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what is worth knowing of a model, as names and values."""
+    lines = [("task", f"{facts['task']} ({facts['task_because']})")]
+    if facts["classes"]:
+        lines.append(("classes", ", ".join(map(str, facts["classes"]))))
+    lines += [
+        ("rows to learn from", f"{facts['rows_train']}"),
+        ("rows held out", f"{facts['rows_test']}"),
+        ("features", f"{facts['features']} from {len(facts['columns'])} columns"),
+    ]
+    if facts["rows_without_target"]:
+        lines.append(("rows left out", f"{facts['rows_without_target']} without a target"))
+    for name, why in facts["left_out"].items():
+        lines.append(("column left out", f"{name}: {why}"))
+    filled = {c["name"]: c["missing"] for c in facts["columns"] if c["missing"]}
+    if filled:
+        text = ", ".join(f"{name} ({count})" for name, count in filled.items())
+        lines.append(("missing values filled", text))
+    if facts["basis"] is not None:
+        lines.append(("basis vectors", f"{facts['basis']}"))
+    for name, value in (facts["scores"] or {}).items():
+        shown = f"{value:.1%}" if name in PERCENT and value is not None else number(value)
+        lines.append((f"{facts['judged_by']} {SCORES.get(name, name)}", shown))
+    if facts["relevance"]:
+        best = list(facts["relevance"].items())[:5]
+        text = ", ".join(f"{name} ({value:.2f})" for name, value in best)
+        lines.append(("most relevant columns", text))
+    lines.append(("seconds to fit", f"{facts['seconds_fit']:.2f}"))
+    return lines

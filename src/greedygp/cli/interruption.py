@@ -1,0 +1,35 @@
+"""Whether the user asked to stop.
+
+An estimator may answer Ctrl-C by ending its fit with the model it has so far. That is right for
+Python users, but a command that was interrupted must not go on to write files: so the request is
+remembered here, and `check` raises it again.
+"""
+
+from __future__ import annotations
+
+from greedygp.cli.errors import Code, Interrupted
+
+__all__ = ["check", "code", "forget", "remember"]
+
+_asked: list[Code] = []
+
+
+def remember(code: Code) -> None:
+    """Note that the user asked to stop."""
+    _asked.append(code)
+
+
+def forget() -> None:
+    """Begin anew."""
+    _asked.clear()
+
+
+def code() -> Code:
+    """Return the exit code of what was asked for first."""
+    return _asked[0] if _asked else Code.INTERRUPTED
+
+
+def check() -> None:
+    """Raise if the user has asked to stop."""
+    if _asked:
+        raise Interrupted

@@ -1,0 +1,161 @@
+"""What the user sees: tables on the standard output, notes and progress on the standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["Screen", "number", "printable"]
+
+
+def number(value: float | int | None, digits: int = 4) -> str:
+    """Return a number as it is shown; a dash for None.
+
+    Examples
+    --------
+    >>> from greedygp.cli.screen import number
+    >>> number(0.123456), number(12), number(None)
+    ('0.1235', '12', '-')
+    """
+    if value is None:
+        return "-"
+    return str(value) if isinstance(value, int) else f"{value:.{digits}g}"
+
+
+class Screen:
+    """Prints for people, or one JSON object for scripts.
+
+    Parameters
+    ----------
+    as_json : bool
+        Only `result` prints, to the standard output.
+    quiet : bool
+        No notes and no progress.
+    """
+
+    def __init__(self, as_json: bool = False, quiet: bool = False):
+        self.as_json, self.quiet = as_json, quiet
+        self.out = Console(highlight=False)
+        self.err = Console(stderr=True, highlight=False)
+
+    def note(self, text: str) -> None:
+        """Print a remark."""
+        if not (self.quiet or self.as_json):
+            self.err.print(printable(text), markup=False, soft_wrap=True)
+
+    def facts(self, title: str, lines: Iterable[tuple[str, str]]) -> None:
+        """Print names and values in two columns."""
+        if self.as_json:
+            return
+        table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
+        table.add_column(style="cyan", no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in lines:
+            table.add_row(_plain(name), _plain(value))
+        self.out.print(table)
+
+    def table(self, title: str, names: list[str], lines: Iterable[Iterable[str]]) -> None:
+        """Print a table with a heading for each column."""
+        if self.as_json:
+            return
+        table = Table(title=title, title_justify="left", title_style="bold")
+        for k, name in enumerate(names):
+            table.add_column(name, justify="left" if k == 0 else "right", overflow="fold")
+        for line in lines:
+            table.add_row(*(_plain(cell) for cell in line))
+        self.out.print(table)
+
+    def result(self, value: dict[str, Any]) -> None:
+        """Print the result for scripts."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(value, default=str) + "\n")
+
+    @contextlib.contextmanager
+    def progress(self) -> Iterator[tuple]:
+        """Give callbacks for a fit that draw a progress bar, where someone looks."""
+        if self.quiet or self.as_json or not self.err.is_terminal:
+            yield ()
+            return
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+        with Progress(*columns, TimeElapsedColumn(), console=self.err, transient=True) as bars:
+            yield (FitBars(bars),)
+
+    @contextlib.contextmanager
+    def counter(self, what: str) -> Iterator[Any]:
+        """Give a function that is told how many more rows are done."""
+        if self.quiet or self.as_json or not self.err.is_terminal:
+            yield lambda rows: None
+            return
+        begin, done = time.perf_counter(), 0
+        with self.err.status(what) as status:
+
+            def advance(rows: int) -> None:
+                nonlocal done
+                done += rows
+                rate = done / max(time.perf_counter() - begin, 1e-9)
+                status.update(f"{what}: {done:,} rows, {rate:,.0f} a second")
+
+            yield advance
+
+
+class FitBars:
+    """A callback of scikit-learn's protocol: one bar for each stage of a fit."""
+
+    def __init__(self, bars: Any):
+        self.bars = bars
+        self.known: dict[Any, Any] = {}
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Nothing to prepare."""
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Nothing to put away."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Draw a bar for a task that is made of steps."""
+        if context.parent is not None and context.max_subtasks:
+            name = f"{context.task_name}"
+            self.known[id(context)] = self.bars.add_task(name, total=context.max_subtasks)
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        """Advance the bar of the stage that a step belongs to; end that of a stage."""
+        if id(context) in self.known:
+            bar = self.known.pop(id(context))
+            self.bars.update(bar, total=max(1, self.bars.tasks[bar].completed))
+            self.bars.stop_task(bar)
+        elif id(context.parent) in self.known:
+            self.bars.advance(self.known[id(context.parent)])
+
+
+def printable(text: str) -> str:
+    r"""Return text without the characters that would steer a terminal.
+
+    Examples
+    --------
+    >>> from greedygp.cli.screen import printable
+    >>> printable("a\x1b[31mb")
+    'a?[31mb'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
+def _plain(text: str) -> str:
+    """Return text in which rich sees no markup."""
+    from rich.markup import escape
+
+    return escape(printable(text))

@@ -1,0 +1,109 @@
+"""The families of models that greedygp offers, found by their names in `greedygp.__all__`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import greedygp
+from greedygp.tables.problems import DataProblem, did_you_mean
+
+__all__ = ["default_family", "families", "family_named", "make", "parsed_settings", "short_name"]
+
+# What is taken where the user names none, in this order.
+PREFERRED = ("SparseGPRegressor", "SparseGPClassifier")
+
+
+@cache
+def families(task: str) -> dict[str, type]:
+    """Return the estimator classes for a task by name.
+
+    Parameters
+    ----------
+    task : {"regression", "classification"}
+
+    Examples
+    --------
+    >>> from greedygp.tables.families import families
+    >>> "SparseGPRegressor" in families("regression")
+    True
+    """
+    from sklearn.base import BaseEstimator, is_classifier, is_regressor
+
+    fits = is_classifier if task == "classification" else is_regressor
+    found = {}
+    for name in greedygp.__all__:
+        kind = getattr(greedygp, name)
+        if isinstance(kind, type) and issubclass(kind, BaseEstimator) and fits(kind()):
+            found[name] = kind
+    return found
+
+
+def default_family(task: str) -> type:
+    """Return the class that is used for a task unless another is named."""
+    known = families(task)
+    for name in (*PREFERRED, *known):
+        if name in known:
+            return known[name]
+    raise DataProblem(
+        f"This version of greedygp has no model for {task}; numbers can be learnt with "
+        "--task regression."
+    )
+
+
+def short_name(name: str) -> str:
+    """Return the name without what the task tells anyway: `SparseGPRegressor` -> `sparsegp`."""
+    return name.removesuffix("Regressor").removesuffix("Classifier").casefold()
+
+
+def family_named(name: str, task: str) -> type:
+    """Return the class of a task by its full or short name, in any case."""
+    known = families(task)
+    for full, kind in known.items():
+        if name.casefold() in (full.casefold(), short_name(full)):
+            return kind
+    hint = did_you_mean(name, list(known)).replace("its columns are", "there are")
+    raise DataProblem(f"There is no model {name!r} for {task}; {hint}")
+
+
+def make(kind: type, settings: dict[str, Any], offered: dict[str, Any]) -> Any:
+    """Return an estimator of a class.
+
+    Parameters
+    ----------
+    kind : estimator class
+    settings : dict
+        Parameters that it must have.
+    offered : dict
+        Parameters that are set where it has them and the value is not None.
+    """
+    known = set(kind().get_params(deep=False))  # type: ignore[attr-defined]
+    for name in settings:
+        if name not in known:
+            hint = did_you_mean(name, sorted(known)).replace("its columns", "its parameters")
+            raise DataProblem(f"{kind.__name__} has no parameter {name!r}; {hint}")
+    fitting = {key: value for key, value in offered.items() if key in known and value is not None}
+    return kind(**(fitting | settings))
+
+
+def parsed_settings(pairs: Iterable[str]) -> dict[str, Any]:
+    """Return `name=value` pairs as a dictionary; values are Python literals, else text.
+
+    Examples
+    --------
+    >>> from greedygp.tables.families import parsed_settings
+    >>> parsed_settings(["criterion=nlgpp", "max_basis=50", "patience=None"])
+    {'criterion': 'nlgpp', 'max_basis': 50, 'patience': None}
+    """
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, sign, text = pair.partition("=")
+        if not sign or not name.strip().isidentifier():
+            raise DataProblem(f"A setting is written name=value; got {pair!r}.")
+        try:
+            settings[name.strip()] = ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError):
+            settings[name.strip()] = text.strip()
+    return settings

@@ -1,0 +1,201 @@
+"""The page: what it must hold, for numbers and for classes, whatever the columns are called."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+pandas = pytest.importorskip("pandas")
+
+from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
+
+from greedygp.report import page, write_report  # noqa: E402
+from greedygp.report.figures import _positions  # noqa: E402
+from greedygp.report.importance import permutation_importance  # noqa: E402
+from greedygp.report.rows import judge_again  # noqa: E402
+from greedygp.tables import ColumnProblem, DataProblem, Encoder, TableModel  # noqa: E402
+from greedygp.tables.training import (  # noqa: E402
+    Recipe,
+    Trained,
+    predictions_of,
+    prepare,
+    train,
+)
+
+QUICK = {"max_basis": 10, "max_iter": 3}
+
+
+def table(n=80, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pandas.DataFrame(
+        {"a": rng.normal(size=n), "b": rng.normal(size=n), "c": rng.choice(["x", "y"], n)}
+    )
+    frame["y"] = np.sin(2 * frame["a"]) + (frame["c"] == "x") + 0.1 * rng.normal(size=n)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return train(table(), Recipe("y", settings=QUICK), known={"command": "greedygp fit <data>"})
+
+
+def sections(text):
+    return re.findall(r'<section id="([a-z]+)"', text)
+
+
+class Checker(HTMLParser):
+    """Checks that tags are closed in order."""
+
+    VOID = {"meta", "input", "path", "rect", "circle"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.outside = [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.outside += [v for k, v in attributes if k in ("src", "href") and "://" in (v or "")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+
+def check(text):
+    checker = Checker()
+    checker.feed(text)
+    assert checker.open == []
+    assert checker.outside == []
+    assert "http" not in re.sub(r"http-equiv", "", text)  # nothing is fetched
+    assert "nan" not in re.findall(r"<svg.*?</svg>", text, re.S)
+
+
+def test_numbers(trained, tmp_path):
+    text = write_report(trained, tmp_path / "r.html").read_text(encoding="utf-8")
+    check(text)
+    assert sections(text) == [
+        *("predictions", "relevance", "calibration", "path"),
+        *("learning", "residuals", "basis", "made"),
+    ]
+    assert "Judged on 16 rows that were held out" in text
+    assert "greedygp fit &lt;data&gt;" in text
+    assert text.count('class="point"') > 16
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_leave_one_out():
+    text = page(train(table(), Recipe("y", test=0.0, settings=QUICK)), "the training rows")
+    check(text)
+    assert "calibration" in sections(text)
+
+
+def fitted_by(estimator, task, target, frame):
+    ready = prepare(frame, Recipe(target, task=task))
+    rows, y = ready.rows, ready.target.values
+    encoder = ready.encoder
+    estimator.fit(encoder.transform(rows.iloc[ready.train]), y[ready.train])
+    model = TableModel(encoder, estimator, target, task, {})
+    test = rows.iloc[ready.test]
+    return Trained(model, test, predictions_of(model, test, y[ready.test]))
+
+
+def test_classes():
+    text = page(fitted_by(LogisticRegression(), "classification", "c", table(200)), "test rows")
+    check(text)
+    assert sections(text) == ["predictions", "relevance", "calibration", "residuals", "made"]
+    counts = [int(c) for c in re.findall(r'style="--share:[^"]*">(\d+)</td>', text)]
+    assert sum(counts) == 40
+    assert "error rate" in text
+
+
+def test_model_without_error_bars_or_probabilities():
+    from sklearn.svm import LinearSVC
+
+    text = page(fitted_by(Ridge(), "regression", "y", table()), "test rows")
+    check(text)
+    assert "calibration" not in sections(text)
+    text = page(fitted_by(LinearSVC(), "classification", "c", table()), "test rows")
+    check(text)
+    assert sections(text) == ["predictions", "relevance", "made"]
+
+
+def test_hostile_names():
+    nasty = "<script>alert('x')</script>&\"'"
+    frame = table().rename(columns={"a": nasty, "y": nasty + "y"})
+    frame["c"] = frame["c"].replace("x", "<img src=x onerror=alert(1)>")
+    trained = train(frame, Recipe(nasty + "y", settings=QUICK), known={"command": nasty})
+    text = page(trained, nasty)
+    check(text)
+    assert text.count("<script") == 1
+    assert "<img" not in text
+
+
+def test_one_feature_and_many_rows():
+    x = np.linspace(0, 6, 4000)
+    frame = pandas.DataFrame({"x": x, "y": np.sin(x)})
+    trained = train(frame, Recipe("y", test=0.5, settings=QUICK))
+    text = page(trained, "test rows")
+    check(text)
+    assert "1200 of 2000 rows, drawn at random" in text
+    assert len(text) < 2_000_000
+
+
+def test_words_stand_in_their_places():
+    column = Encoder().fit(table().assign(c=["x", None] * 40)).columns[2]
+    at, label = _positions(pandas.Series(["x", None, "new"]), column)
+    np.testing.assert_array_equal(np.round(at), [0, 1, 2])
+    assert label == "c: 0 x, 1 (missing)"
+
+
+def test_shuffling_finds_what_matters(trained):
+    found = permutation_importance(trained)
+    assert next(iter(found.values())) == 1.0
+    assert list(found)[-1] == "b"
+
+
+# ---------------------------------------------------------------------------- judged again
+
+
+def test_the_same_file_gives_the_same_rows():
+    frame = table()
+    known = {"data": {"name": "t.csv", "sha256": "same"}}
+    trained = train(frame, Recipe("y", settings=QUICK, seed=5), known=known)
+    again, which = judge_again(trained.model, frame, "same")
+    assert "held out" in which
+    np.testing.assert_array_equal(again.predictions.y, trained.predictions.y)
+    np.testing.assert_array_equal(again.predictions.mean, trained.predictions.mean)
+    other, which = judge_again(trained.model, frame, "another")
+    assert "all 80 rows" in which
+    assert len(other.predictions.y) == 80
+    without = train(frame, Recipe("y", test=0.0, settings=QUICK), known=known)
+    loo, which = judge_again(without.model, frame, "same")
+    assert "predicted from the others" in which
+    np.testing.assert_array_equal(loo.predictions.mean, without.predictions.mean)
+
+
+def test_rows_of_classes():
+    model = fitted_by(LogisticRegression(), "classification", "c", table()).model
+    again, _ = judge_again(model, table(20, seed=1), "")
+    assert len(again.predictions.y) == 20
+    new = table(20)
+    new.loc[3, "c"] = "xy"
+    with pytest.raises(ColumnProblem, match="does not know: xy"):
+        judge_again(model, new, "")
+
+
+def test_tables_that_cannot_judge(trained):
+    with pytest.raises(ColumnProblem, match="target 'y'"):
+        judge_again(trained.model, table().drop(columns="y"), "")
+    with pytest.raises(DataProblem, match="No row has"):
+        judge_again(trained.model, table().assign(y=None), "")
+    with pytest.raises(ColumnProblem, match="must hold numbers"):
+        judge_again(trained.model, table().assign(y="high"), "")
+
+
+def test_encoder_is_that_of_the_model(trained):
+    assert isinstance(trained.model.encoder, Encoder)
