@@ -43,6 +43,12 @@ def normal(*shape, seed=0):
 
 
 class TestArrays:
+    def test_rows_are_taken_into_an_array(self, backend):
+        rows, index = normal(5, 3), np.array([4, 0, 4])
+        out = backend.empty((3, 3))
+        assert backend.take_rows(backend.asarray(rows), index, out) is out
+        assert_allclose(to_numpy(out), rows[index], **close(backend))
+
     def test_what_the_backend_knows(self, backend, library):
         assert backend.is_numpy == (library.__name__ == "numpy")
         assert backend.is_torch == (library.__name__ == "torch")

@@ -170,6 +170,13 @@ class Backend:
         """Return sums taken in float64, on the host."""
         return np.asarray(to_numpy(self.xp.sum(values, axis=axis, dtype=self.float64)))
 
+    def take_rows(self, rows: Array, index: np.ndarray, out: Array) -> Array:
+        """Fill `out` with some rows of an array, and return it."""
+        if self.is_numpy:  # where the index is known to be in range NumPy needs no buffer
+            return np.take(rows, index, axis=0, out=out, mode="clip")
+        out[...] = self.xp.take(rows, self.integers(index), axis=0)
+        return out
+
     def swap_entries(self, rows: Array, lines: Array, columns: Array, values: Array) -> Array:
         """Put `values` at the places (lines, columns), in place, and return what was there."""
         if self.is_numpy or self.is_torch:

@@ -137,11 +137,9 @@ class System:
     def columns(self, index: np.ndarray, out: Array | None = None) -> Array:
         """Return `K[index, :]`, (b, n), without the ridge, into `out` if given."""
         out = self.backend.empty((len(index), self.n)) if out is None else out
-        chosen = self.backend.integers(index)
         if self.hold:
-            out[...] = self.backend.xp.take(self.matrix, chosen, axis=0)
-            return out
-        inputs = self.backend.xp.take(self.X, chosen, axis=0)
+            return self.backend.take_rows(self.matrix, index, out)
+        inputs = self.backend.xp.take(self.X, self.backend.integers(index), axis=0)
         tiles = self._tiles()
 
         def fill(j: int) -> None:
