@@ -1,6 +1,6 @@
-"""Errors that say what went wrong in the mathematics and what to change."""
+"""Errors that say what went wrong in the mathematics and what to change; advice that says it."""
 
-__all__ = ["NotPositiveDefiniteError"]
+__all__ = ["ModelAdvice", "NotPositiveDefiniteError"]
 
 
 class NotPositiveDefiniteError(ValueError):
@@ -11,3 +11,14 @@ class NotPositiveDefiniteError(ValueError):
             f"{matrix} ({size} x {size}) is not positive definite, even with a jitter of "
             f"{jitter:.1e} on its diagonal. {remedy}"
         )
+
+
+class ModelAdvice(UserWarning):
+    """The fit went as it should, but something that the sentence names would make it better.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from greedygp.exceptions import ModelAdvice
+    >>> warnings.simplefilter("ignore", ModelAdvice)  # for those who know better
+    """

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import TargetScale
+from greedygp.summary import SummaryMixin
 from greedygp.validation import check_integer, check_number, check_predict_inputs
 
 __all__ = ["PosteriorGP", "PredictionMixin", "sample"]
@@ -31,7 +32,7 @@ class PosteriorGP(Protocol):
         """Return the covariance of the latent values, (rows, rows)."""
 
 
-class PredictionMixin:
+class PredictionMixin(SummaryMixin):
     """Predictions of an estimator that has a posterior, the scale and the shape of y."""
 
     n_features_in_: int

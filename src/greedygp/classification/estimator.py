@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
 
+from greedygp import advice
 from greedygp.classification.fitting import TwoClassFit, share_of_time
 from greedygp.classification.learning import Learnt
 from greedygp.classification.parameters import check_parameters
@@ -216,6 +217,7 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
             tasks.keep(learnt.state)
         tasks.finish()
         self._store(models, np.flatnonzero(rows))
+        advice.warn(advice.of_classifier(self, X_used))
         return self
 
     def _used_rows(

@@ -10,12 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import to_numpy
 from greedygp.classification.posterior import Posterior
+from greedygp.summary import SummaryMixin
 from greedygp.validation import check_predict_inputs
 
 __all__ = ["PredictionMixin"]
 
 
-class PredictionMixin:
+class PredictionMixin(SummaryMixin):
     """Predictions of an estimator that has `classes_` and a posterior for each (two: one)."""
 
     classes_: np.ndarray

@@ -183,21 +183,20 @@ class GreedyDescent(BlockDescent):
         scores = _scores(gradient, self.backend) / self.diagonal
         growing.add(np.array([int(np.argmax(scores))]))
         while growing.size < size:
-            count = min(self.together, size - growing.size)
-            scores = _scores(growing.residual(), self.backend) / self.diagonal
-            scores[growing.index] = -1.0
-            growing.add(self._winners(scores, count))
+            growing.add(self._winners(growing, min(self.together, size - growing.size)))
         return growing
 
-    def _winners(self, scores: np.ndarray, count: int) -> np.ndarray:
+    def _winners(self, growing: _GrowingBlock, count: int) -> np.ndarray:
         """Return the best of `count` random subsets, each variable once."""
         n = self.system.n
         subsets = self.rng.integers(n, size=(count, self.working_set))
-        best = subsets[np.arange(count), np.argmax(scores[subsets], axis=1)]
-        winners = np.unique(best)
-        winners = winners[scores[winners] >= 0.0]
+        few = 2 * subsets.size < n
+        scores = growing.scores(subsets.ravel() if few else None)
+        scores = scores.reshape(subsets.shape) if few else scores[subsets]
+        places = np.arange(count), np.argmax(scores, axis=1)
+        winners = np.unique(subsets[places][scores[places] >= 0.0])
         if len(winners) == 0:  # nothing but members of the block was drawn
-            winners = np.array([int(np.argmax(scores))])
+            winners = np.array([int(np.argmax(growing.scores()))])
         return winners
 
     def _scored_gradient(self) -> Array:
@@ -278,6 +277,7 @@ class _GrowingBlock:
         self.descent, self.gradient, self.panel = descent, gradient, panel
         self.backend, self.system = descent.backend, descent.system
         self.index = np.empty(0, dtype=np.intp)
+        self.member = np.zeros(descent.system.n, dtype=bool)
         self.groups: list[int] = []
         size = panel.shape[0]
         self._L = np.zeros((size, size))
@@ -312,13 +312,26 @@ class _GrowingBlock:
         g = to_numpy(self.backend.xp.take(self.gradient, chosen[m:], axis=1)).astype(np.float64)
         self._w[:, here] = -(g + self._w[:, :m] @ before.T) @ corner_inverse.T
         self.index = both
+        self.member[new] = True
         self.groups.append(k)
 
-    def residual(self) -> Array:
-        """Return the gradient that would be left after the block's step (not on the block)."""
+    def residual(self, rows: np.ndarray | None = None) -> Array:
+        """Return the gradient that the block's step would leave, at some rows (not the block's)."""
         m = self.size
         change = self.backend.asarray(self._w[:, :m] @ self._inverse[:m, :m])
-        return self.gradient + self.backend.matmul(change, self.panel[:m, :])
+        gradient, panel = self.gradient, self.panel[:m, :]
+        if rows is not None:
+            places = self.backend.integers(rows)
+            gradient = self.backend.xp.take(gradient, places, axis=1)
+            panel = self.backend.xp.take(panel, places, axis=1)
+        return gradient + self.backend.matmul(change, panel)
+
+    def scores(self, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return twice what each variable alone would gain; -1 for members of the block."""
+        here = slice(None) if rows is None else rows
+        scores = _scores(self.residual(rows), self.backend) / self.descent.diagonal[here]
+        scores[self.member[here]] = -1.0
+        return scores
 
 
 def _scores(residual: Array, backend: Any) -> np.ndarray:

@@ -53,10 +53,11 @@ class Checkpoint:
                 f"checkpoint: {self.path} cannot be read ({error}); remove it, or give another "
                 "name."
             ) from error
-        if str(kept.get("problem")) != self.problem:
+        needed = {"n_iter", *self.solver.snapshot()}
+        if str(kept.get("problem")) != self.problem or not needed <= set(kept):
             raise ValueError(
-                f"checkpoint: {self.path} is of another solve (other data, hyperparameters or "
-                "solver); remove it, or give another name."
+                f"checkpoint: {self.path} is of another solve (other data, hyperparameters, solver "
+                "or release); remove it, or give another name."
             )
         self.solver.restore(_unpacked(kept))
         return int(kept["n_iter"])

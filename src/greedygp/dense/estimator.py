@@ -15,6 +15,7 @@ from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from greedygp import advice
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import TrainingData
 from greedygp.dense.checkpoint import Checkpoint
@@ -211,6 +212,7 @@ class GPRegressor(
             point = self._hyperparameters(data, rng, begin)
         self._solve(data, point, rng, deadline, tasks)
         tasks.end()
+        advice.warn(advice.of_dense(self, data))
         return self
 
     def _check_parameters(self) -> None:
@@ -337,7 +339,7 @@ class GPRegressor(
         earlier = getattr(self, "dual_coef_", None) if self.warm_start else None
         if earlier is None:
             return None
-        earlier = to_numpy(earlier).reshape(len(earlier), -1)
+        earlier = to_numpy(earlier).reshape(earlier.shape[0], -1)
         if earlier.shape != (data.n_given, data.y.shape[0]):
             return None
         used = earlier if data.used is None else earlier[data.used]
@@ -355,14 +357,9 @@ class GPRegressor(
         )
 
     def _store(self, data, solver: Solver, solution: Solution) -> None:
-        backend = data.backend
-        coefficients = 1.0 * solution.alpha
-        if data.used is not None:
-            unused = np.flatnonzero(~data.used)
-            order = np.argsort(np.concatenate([np.flatnonzero(data.used), unused]))
-            zeros = backend.zeros((data.y.shape[0], len(unused)))
-            coefficients = backend.xp.concat([coefficients, zeros], axis=1)
-            coefficients = backend.xp.take(coefficients, backend.integers(order), axis=1)
+        places = np.zeros((data.y.shape[0], data.n_given))
+        places[:, slice(None) if data.used is None else data.used] = to_numpy(solution.alpha)
+        coefficients = data.backend.asarray(places)
         self.dual_coef_ = coefficients.T if self._target_shape else coefficients[0, :]
         self.solver_ = solver.name
         self.n_iter_ = solution.n_iter

@@ -145,4 +145,4 @@ class DensePosterior:
         """Yield `K(X, training rows)`, some rows at a time."""
         cross = self.kernel.against(self.X)
         for start in range(0, X.shape[0], rows):
-            yield cross(X[start : start + rows, :])
+            yield cross(X[start : min(start + rows, X.shape[0]), :])

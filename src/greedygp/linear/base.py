@@ -22,6 +22,7 @@ from greedygp.linear.model import LinearModel, Solution
 from greedygp.linear.parameters import check_parameters
 from greedygp.linear.progress import FitActions
 from greedygp.linear.width import WidthSearch
+from greedygp.summary import SummaryMixin
 from greedygp.validation import check_predict_inputs, check_training_data, check_weights
 
 __all__ = ["Data", "LinearRegressor", "StdMixin", "given_kernel", "one_column", "warn_of"]
@@ -108,7 +109,7 @@ def warn_of(reason: str, kernel: Kernel | None, max_iter: int) -> None:
     warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
 
-class LinearRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class LinearRegressor(SummaryMixin, CallbackSupportMixin, RegressorMixin, BaseEstimator):
     """Fit and prediction of a sparse linear model; a subclass has the algorithm."""
 
     kernel: Any

@@ -22,6 +22,7 @@ from greedygp.linear.loop import PATH_FIELDS, Limits
 from greedygp.linear.parameters import check_parameters
 from greedygp.linear.progress import FitActions
 from greedygp.linear.width import WidthSearch
+from greedygp.summary import SummaryMixin
 from greedygp.validation import check_predict_inputs, check_weights
 
 __all__ = ["FastRVMClassifier"]
@@ -29,7 +30,7 @@ __all__ = ["FastRVMClassifier"]
 QUICK = 10.0  # tolerance while a width is looked for, in units of `tol`
 
 
-class FastRVMClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class FastRVMClassifier(SummaryMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """The relevance vector machine for classification, by fast maximisation of the evidence.
 
     A logistic model over basis functions, each with a precision of its own for its weight, whose

@@ -69,8 +69,8 @@ class Dictionary:
     Parameters
     ----------
     n_rows, n_columns : int
-    tile : callable (start, stop) -> (stop - start, N) array
-        The raw columns start to stop, one a line.
+    tile : callable (slice or index array) -> (k, N) array
+        Raw columns, one a line; where none are held it is a new array.
     held : (M, N) array or None
         All of them, where they are held.
     weights : (N,) array or None
@@ -111,7 +111,7 @@ class Dictionary:
             held = np.empty((n, n))
             for a, b in _spans(n, n):
                 cross(X[a:b], held[a:b])
-        tile = (lambda a, b: held[a:b]) if held is not None else (lambda a, b: cross(X[a:b]))
+        tile = (lambda which: held[which]) if held is not None else (lambda which: cross(X[which]))
         return cls(n, n, tile, held, weights, intercept, memory_limit)
 
     @classmethod
@@ -124,7 +124,7 @@ class Dictionary:
     ) -> Dictionary:
         """Return the columns of a design matrix (N, M) as the dictionary; it is not copied."""
         held, (n, m) = Phi.T, Phi.shape
-        return cls(n, m, lambda a, b: held[a:b], held, weights, intercept, memory_limit)
+        return cls(n, m, lambda which: held[which], held, weights, intercept, memory_limit)
 
     def _look_once(self) -> None:
         """Learn the means, squared norms and largest entries of all columns in one pass."""
@@ -142,16 +142,14 @@ class Dictionary:
 
     def _tiles(self) -> Iterator[tuple[int, int, np.ndarray]]:
         for a, b in _spans(self.n_columns, self.n_rows):
-            yield a, b, self._tile(a, b)
+            yield a, b, self._tile(slice(a, b))
 
     # --- columns and products -----------------------------------------------------------------
 
     def columns(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return weighted, centred columns, (k, N), one a line."""
-        if self.held is not None:
-            columns = np.array(self.held[np.asarray(indices, dtype=np.intp)], order="C")
-        else:
-            columns = np.concatenate([self._tile(int(j), int(j) + 1) for j in indices])
+        indices = np.asarray(indices, dtype=np.intp)
+        columns = np.ascontiguousarray(self._tile(indices))
         if self.intercept:
             columns -= self.means[indices, None]
         if self.root is not None:

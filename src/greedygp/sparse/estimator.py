@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
 
+from greedygp import advice
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import TrainingData
 from greedygp.greedy import Stopping, forward_selection
@@ -244,6 +245,9 @@ class SparseGPRegressor(
                 self._keep_selected(data, start, selected)
             else:
                 self._learn(data, start, select, tasks, deadline)
+        chooses_size = CRITERIA[self.criterion].chooses_size
+        n_inputs = (data.X if pool is None else pool).shape[0]
+        advice.warn(advice.of_sparse(self, data, start.noise_variance, n_inputs, chooses_size))
         return self
 
     def _check_candidates(self, X: Array, candidates: Any) -> Array:

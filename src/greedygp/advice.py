@@ -1,0 +1,238 @@
+"""What to do better next time, said by a warning at the end of a fit.
+
+Each function looks at one thing and returns a sentence, or None where all is well. They are silent
+unless something was lost: features that the kernel cannot tell apart by scale, error bars that the
+noise's bound made too narrow, a basis that ended while the criterion was falling. Each costs less
+than one step of the fit.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
+
+from greedygp.arrays import Array, to_numpy
+from greedygp.data import TrainingData
+from greedygp.exceptions import ModelAdvice
+from greedygp.kernels import from_sklearn
+from greedygp.minimise import NOISE_BOUNDS
+
+__all__ = [
+    "high_noise",
+    "improving_at_limit",
+    "low_noise",
+    "of_classifier",
+    "of_dense",
+    "of_sparse",
+    "uneven_scales",
+    "warn",
+]
+
+Sentences = Iterator[str | None]
+
+MOST_SCALES = 1000.0  # between the spreads of two features under one length scale
+ROWS_LOOKED_AT = 10_000
+TOO_FAR = 4.0  # mean square of left-out errors in units of the error bars
+SMALL_SHARE = 0.01  # of the whole fall of a criterion
+
+
+def warn(sentences: Iterable[str | None]) -> None:
+    """Warn with every sentence there is, on behalf of the caller of `fit`."""
+    for sentence in sentences:
+        if sentence is not None:
+            warnings.warn(sentence, ModelAdvice, stacklevel=4)
+
+
+def of_sparse(
+    model: Any, data: TrainingData, start_noise: float, n_inputs: int, chooses_size: bool
+) -> Sentences:
+    """Yield what there is to say of a fitted `SparseGPRegressor`.
+
+    Parameters
+    ----------
+    model : SparseGPRegressor
+    data : TrainingData
+    start_noise : float
+        The noise variance that learning began with.
+    n_inputs : int
+        Candidates for the basis.
+    chooses_size : bool
+        Whether the criterion has a minimum.
+    """
+    yield uneven_scales(model.kernel, data.X)
+    if chooses_size:
+        yield improving_at_limit(model.path_["value"], model.stop_reason_, model.patience, n_inputs)
+    if model.noise_variance is None and model.objective is not None and model.n_basis_ > 0:
+        noise, variance = model.noise_variance_, data.spread**2
+        yield high_noise(noise, variance, start_noise, model.n_basis_, data.X.shape[0])
+        mean, spread = (to_numpy(part).astype(np.float64) for part in model._loo)
+        error = float(np.mean((to_numpy(data.y).T - mean) ** 2 / spread[:, None]))
+        yield low_noise(noise, variance, error)
+
+
+def of_dense(model: Any, data: TrainingData) -> Sentences:
+    """Yield what there is to say of a fitted `GPRegressor`."""
+    yield uneven_scales(model.kernel, data.X)
+    if model.noise_variance is None and model.status_ == "stalled":
+        yield low_noise(model.noise_variance_, data.spread**2, None)
+
+
+def of_classifier(model: Any, X: np.ndarray) -> Sentences:
+    """Yield what there is to say of a fitted `SparseGPClassifier`."""
+    yield uneven_scales(model.kernel, X)
+    several = isinstance(model.path_, list)
+    paths = model.path_ if several else [model.path_]
+    reasons = model.stop_reason_ if several else [model.stop_reason_]
+    found = (
+        improving_at_limit(path["value"], reason, model.patience, len(X))
+        for path, reason in zip(paths, reasons)
+    )
+    yield next((sentence for sentence in found if sentence is not None), None)
+
+
+def uneven_scales(kernel: Any, X: Array) -> str | None:
+    """Say so where one length scale has to serve features of very different scales.
+
+    Parameters
+    ----------
+    kernel : Kernel, scikit-learn kernel or None
+        As the user gave it.
+    X : (n, D) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedygp.advice import uneven_scales
+    >>> from greedygp.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(9, 2)) * [1.0, 1e5]
+    >>> uneven_scales(Gaussian(length_scale=[1.0, 1e5]), X) is None
+    True
+    >>> print(uneven_scales(Gaussian(), X)[:51])
+    The kernel has one length scale for all features, b
+    """
+    if isinstance(kernel, ScikitLearnKernel):
+        kernel = from_sklearn(kernel)
+    if X.shape[1] < 2 or not _has_one_length_scale(kernel):
+        return None
+    some = to_numpy(X[:: -(-X.shape[0] // ROWS_LOOKED_AT), :]).astype(np.float64)
+    spread = np.std(some, axis=0)
+    varying = np.flatnonzero(spread > 1e-12 * np.max(np.abs(some), axis=0))
+    if len(varying) < 2:
+        return None
+    least = varying[np.argmin(spread[varying])]
+    most = varying[np.argmax(spread[varying])]
+    if spread[most] <= MOST_SCALES * spread[least]:
+        return None
+    return (
+        f"The kernel has one length scale for all features, but their standard deviations range "
+        f"from {spread[least]:.1e} (feature {least}) to {spread[most]:.1e} (feature {most}): the "
+        "small ones hardly count. Scale the features (StandardScaler in a pipeline), or give the "
+        "kernel one length scale a feature."
+    )
+
+
+def _has_one_length_scale(kernel: Any) -> bool:
+    parts = getattr(kernel, "kernels", None)
+    if parts is not None:
+        return any(_has_one_length_scale(part) for part in parts)
+    scale = getattr(kernel, "length_scale", None)
+    return scale is not None and np.ndim(scale) == 0
+
+
+def low_noise(noise_variance: float, variance: float, error: float | None) -> str | None:
+    """Say so where the noise was learnt to be at its lower bound, to the harm of the error bars.
+
+    Parameters
+    ----------
+    noise_variance : float
+        As learnt.
+    variance : float
+        Of the targets, in the same units.
+    error : float or None
+        Mean square of left-out residuals over their predicted variance, about 1 in a good model;
+        None: not known, but the system could not be solved as accurately as asked for.
+    """
+    if noise_variance > 1.01 * NOISE_BOUNDS[0] * variance or (
+        error is not None and not error > TOO_FAR
+    ):
+        return None
+    harm = (
+        "the system is then too ill-conditioned for an accurate solution"
+        if error is None
+        else f"yet left-out targets miss their predictions by {np.sqrt(error):.1f} standard "
+        "deviations in the root mean square"
+    )
+    return (
+        f"The noise variance was learnt to be {noise_variance:.1e}, the least allowed; {harm}. "
+        "Pass a larger noise_variance; if the targets are free of noise, try a kernel that fits "
+        "them better (Matern), and look for columns that give the target away."
+    )
+
+
+def high_noise(
+    noise_variance: float, variance: float, start: float, n_basis: int, n_rows: int
+) -> str | None:
+    """Say so where the noise rose to its upper bound, because the basis explains too little.
+
+    Parameters
+    ----------
+    noise_variance, variance : float
+        As learnt; of the targets.
+    start : float
+        The noise that learning began with.
+    n_basis, n_rows : int
+    """
+    most = max(0.3 * variance, 2.0 * start)
+    if noise_variance < 0.999 * most or start >= 0.5 * variance or n_basis >= n_rows:
+        return None
+    return (
+        f"The noise variance rose from {start:.2g} to {noise_variance:.2g}, the most allowed: "
+        f"{n_basis} basis vectors explain much less of the targets than a full Gaussian process on "
+        "some of the rows did. Raise max_basis, or give a kernel with longer length scales."
+    )
+
+
+def improving_at_limit(
+    values: np.ndarray, reason: str, patience: Any, n_inputs: int | None = None
+) -> str | None:
+    """Say so where a selection with patience came to `max_basis` while its criterion was falling.
+
+    Parameters
+    ----------
+    values : (steps,) array
+        The criterion after each step.
+    reason : str
+        Why the selection stopped.
+    patience : object
+        The estimator's parameter; only an integer asks for the size that is best.
+    n_inputs : int, optional
+        Candidates there were; a basis of all of them has no limit to raise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedygp.advice import improving_at_limit
+    >>> falling = -np.arange(29.0)
+    >>> improving_at_limit(falling, "patience", 5) is None
+    True
+    >>> print(improving_at_limit(falling, "max_basis", 5)[:53])
+    The basis reached its limit of 29 vectors while the c
+    """
+    size = len(values)
+    asked = isinstance(patience, int | np.integer) and not isinstance(patience, bool)
+    if reason != "max_basis" or not asked or size < 2 or size == n_inputs:
+        return None
+    before = float(np.min(values[: max(1, size - int(patience))]))
+    gain, fall = before - float(np.min(values)), float(values[0] - np.min(values))
+    if not np.isfinite(fall) or not gain > SMALL_SHARE * fall:
+        return None
+    steps = min(int(patience), size - 1)
+    return (
+        f"The basis reached its limit of {size} vectors while the criterion was still falling "
+        f"(by {gain / fall:.0%} of its whole fall in the last {steps} steps): "
+        "raise max_basis to let patience find the size."
+    )

@@ -1,0 +1,227 @@
+"""Predictions of a full GP against the joint Gaussian, by factor and by solves."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+from greedygp.dense import posterior as module
+from greedygp.dense.cholesky import factor_of
+from greedygp.dense.posterior import DensePosterior, Recipe
+from greedygp.dense.solver import Limits
+from greedygp.dense.solvers import SOLVERS, SolverOptions
+from greedygp.prediction import sample
+
+ITERATIVE = tuple(name for name in SOLVERS if name != "cholesky")
+OPTIONS = {"block_size": 8, "working_set": 5, "rank": 6}
+LOOSE = {"cg": 3, "pcg": 1, "smo": 20, "bcd_cyclic": 3, "bcd_gradient": 3, "gbcd": 1}
+
+each_solver = pytest.mark.parametrize("solver", SOLVERS)
+
+
+def new_inputs(n=17):
+    return np.random.default_rng(7).uniform(-1.2, 1.2, size=(n, 2))
+
+
+def posterior(problem, solver, tol=1e-6, to=np.asarray, max_iter=None, **options):
+    """The model with the exact dual variables; variances by the solver."""
+    weights = None if problem.weights is None else to(problem.weights)
+    options = SolverOptions(**(OPTIONS | options))
+    return DensePosterior(
+        problem.kernel,
+        problem.noise,
+        to(problem.X),
+        to(problem.dense().alpha.T.copy()),
+        weights=weights,
+        factor=factor_of(problem.system()) if solver == "cholesky" else None,
+        recipe=Recipe(solver, options, Limits(tol, max_iter), 0),
+    )
+
+
+# ------------------------------------------------------------------------------- against dense
+
+
+@each_solver
+@pytest.mark.parametrize("options", [{"p": 1}, {"p": 2, "weighted": True}, {"duplicates": True}])
+def test_predictions_are_those_of_the_joint_gaussian(Problem, solver, options):
+    problem = Problem(n=24, **options)
+    fitted, X = posterior(problem, solver), new_inputs(5)
+    mean, covariance = problem.dense().predict(X)
+    assert_allclose(fitted.mean(X), mean, rtol=0, atol=1e-10)
+    same_mean, variance = fitted.mean_and_variance(X)
+    assert_allclose(same_mean, mean, rtol=0, atol=1e-10)
+    assert_allclose(variance, np.diag(covariance), rtol=0, atol=1e-8)
+    assert_allclose(fitted.covariance(X), covariance, rtol=0, atol=1e-8)
+
+
+@each_solver
+def test_the_diagonal_of_the_covariance_is_the_variance(Problem, solver):
+    fitted, X = posterior(Problem(n=24), solver), new_inputs(5)
+    covariance = fitted.covariance(X)
+    assert_allclose(np.diag(covariance), fitted.mean_and_variance(X)[1], rtol=0, atol=1e-8)
+    assert_array_equal(covariance, covariance.T)
+    assert np.linalg.eigvalsh(covariance)[0] > -1e-10
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_inexact_variance_is_never_too_small(Problem, solver, weighted):
+    """Nor is a covariance, as a matrix; and the error is of second order in the gradient."""
+    problem, X = Problem(n=40, weighted=weighted), new_inputs(7)
+    exact = problem.dense().predict(X)[1]
+    fitted = posterior(problem, solver, tol=1e-300, max_iter=LOOSE[solver])
+    with pytest.warns(ConvergenceWarning):
+        _, variance = fitted.mean_and_variance(X)
+    with pytest.warns(ConvergenceWarning):
+        covariance = fitted.covariance(X)
+    assert np.all(variance >= np.diag(exact) - 1e-12)
+    assert np.max(variance - np.diag(exact)) > 1e-6  # it is inexact
+    assert np.linalg.eigvalsh(covariance - exact)[0] > -1e-12
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_the_error_of_a_variance_is_of_second_order(Problem, solver):
+    problem, X, tol = Problem(n=24), new_inputs(3), 1e-3
+    _, variance = posterior(problem, solver, tol=tol).mean_and_variance(X)
+    dense = problem.dense()
+    most = 24 * tol**2 / np.linalg.eigvalsh(dense.A)[0]
+    error = variance - np.diag(dense.predict(X)[1])
+    assert np.all(error >= -1e-13)
+    assert np.all(error <= most)
+
+
+@each_solver
+def test_at_a_training_row_without_noise_nothing_is_left(Problem, solver):
+    problem = Problem(n=12, noise=1e-3)
+    _, variance = posterior(problem, solver).mean_and_variance(problem.X[:4])
+    assert np.all(variance >= 0.0)
+    assert np.all(variance < 1.1e-3)
+
+
+@each_solver
+def test_far_away_is_the_prior(Problem, solver):
+    fitted = posterior(Problem(n=24), solver)
+    mean, variance = fitted.mean_and_variance(new_inputs(4) + 100)
+    assert_array_equal(mean, np.zeros((4, 1)))
+    assert_allclose(variance, 1.3, rtol=1e-12)
+
+
+def test_a_variance_is_never_negative(Problem):
+    """Where rounding takes more from the prior than there is."""
+    problem = Problem(n=40, length_scale=3.0, noise=1e-9)
+    fitted = posterior(problem, "cholesky")
+    assert np.all(fitted.mean_and_variance(problem.X)[1] >= 0.0)
+
+
+# ------------------------------------------------------------------------------ rows together
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg", "gbcd"])
+@pytest.mark.parametrize("together", [1, 4, 16, 17, 18])
+def test_more_rows_than_are_solved_together(Problem, monkeypatch, solver, together):
+    problem = Problem(n=24, p=2)
+    fitted, X = posterior(problem, solver, tol=1e-8), new_inputs()
+    mean, covariance = problem.dense().predict(X)
+    monkeypatch.setattr(module, "ROWS_TOGETHER", together)
+    monkeypatch.setattr(module, "TILE_ENTRIES", 24 * together)
+    same_mean, variance = fitted.mean_and_variance(X)
+    assert_allclose(same_mean, mean, rtol=0, atol=1e-10)
+    assert_allclose(fitted.mean(X), mean, rtol=0, atol=1e-10)
+    assert_allclose(variance, np.diag(covariance), rtol=0, atol=1e-8)
+
+
+def test_rows_share_the_kernel_columns_of_a_solve(Problem, monkeypatch):
+    """As many solves as groups of rows, not as rows."""
+    solves = []
+    monkeypatch.setattr(
+        module,
+        "solve",
+        lambda solver, *rest: (solves.append(solver.y.shape), original(solver, *rest))[1],
+    )
+    fitted = posterior(Problem(n=24), "gbcd")
+    fitted.mean_and_variance(new_inputs())
+    assert solves == [(17, 24)]
+    monkeypatch.setattr(module, "ROWS_TOGETHER", 10)
+    fitted.mean_and_variance(new_inputs())
+    assert solves[1:] == [(10, 24), (7, 24)]
+
+
+original = module.solve
+
+
+def test_tiles_of_less_than_a_row(Problem, monkeypatch):
+    problem, X = Problem(n=24), new_inputs()
+    monkeypatch.setattr(module, "TILE_ENTRIES", 5)
+    expected = problem.dense().predict(X)[0]
+    assert_allclose(posterior(problem, "cholesky").mean(X), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("memory_limit", [0.0, 2.0**31])
+def test_the_memory_limit_holds_for_variances(Problem, monkeypatch, memory_limit):
+    systems = []
+
+    class Watched(module.System):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            systems.append(self)
+
+    monkeypatch.setattr(module, "System", Watched)
+    fitted = posterior(Problem(n=24), "cg", memory_limit=memory_limit)
+    fitted.mean_and_variance(new_inputs(3))
+    assert [system.hold for system in systems] == [memory_limit > 0]
+
+
+# ----------------------------------------------------------------------------------- the warning
+
+
+def test_variances_that_did_not_converge_are_told(Problem):
+    fitted = posterior(Problem(n=40), "cg", max_iter=1)
+    message = r"17 predictive variances ended with 'max_iter' at a gradient of .*Raise max_iter"
+    with pytest.warns(ConvergenceWarning, match=message):
+        fitted.mean_and_variance(new_inputs())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted.mean(new_inputs())
+        posterior(Problem(n=40), "cg").mean_and_variance(new_inputs())
+
+
+# -------------------------------------------------------------------------- samples, libraries
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "gbcd"])
+def test_samples_have_the_moments_of_the_joint_gaussian(Problem, solver):
+    problem, X = Problem(n=24), new_inputs(4)
+    fitted = posterior(problem, solver)
+    mean, covariance = problem.dense().predict(X)
+    drawn = sample(fitted.mean(X)[:, 0], fitted.covariance(X), 20_000, np.random.RandomState(0))
+    assert_allclose(drawn.mean(axis=1), mean[:, 0], rtol=0, atol=0.03)
+    assert_allclose(np.cov(drawn), covariance, rtol=0, atol=0.04 * np.max(covariance))
+
+
+@each_solver
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+def test_other_libraries(Problem, monkeypatch, solver, library):
+    xp = pytest.importorskip(library)
+    monkeypatch.setattr(module, "ROWS_TOGETHER", 4)
+    problem, X = Problem(n=12, p=2, noise=0.5, weighted=True), new_inputs(5)
+    fitted = posterior(problem, solver, tol=1e-4, to=xp.asarray)
+    mean, covariance = problem.dense().predict(X)
+    given = xp.asarray(X)
+    made = (fitted.mean(given), *fitted.mean_and_variance(given), fitted.covariance(given))
+    for array, expected in zip(made, (mean, mean, np.diag(covariance), covariance), strict=True):
+        assert type(array) is type(given)
+        assert_allclose(np.asarray(array), expected, rtol=0, atol=1e-7)
+    assert_allclose(np.asarray(fitted.mean(X)), mean, rtol=0, atol=1e-10)  # NumPy is taken, too
+
+
+@each_solver
+def test_single_precision(Problem, solver):
+    problem, X = Problem(n=24), new_inputs(5)
+    fitted = posterior(problem, solver, tol=1e-4, to=lambda a: np.asarray(a, dtype=np.float32))
+    mean, covariance = problem.dense().predict(X)
+    same_mean, variance = fitted.mean_and_variance(X)
+    assert same_mean.dtype == variance.dtype == np.float32
+    assert_allclose(same_mean, mean, rtol=0, atol=1e-4)
+    assert_allclose(variance, np.diag(covariance), rtol=0, atol=1e-4)
