@@ -1,6 +1,6 @@
 """The peers' environments: one folder for each, from pinned requirements.
 
-    python -m benchmarks.peers.environments [gpflow] [gpytorch]
+    python -m benchmarks.peers.environments [gpflow] [gpytorch] [fastrvm]
 
 makes ``benchmarks/peers/.venvs/<name>`` with the interpreter that runs it, where it is missing.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 VENVS = FOLDER / ".venvs"
-NAMES = ("gpflow", "gpytorch")
+NAMES = ("gpflow", "gpytorch", "fastrvm")
 
 
 def requirements(name: str) -> Path:

@@ -7,6 +7,7 @@ have one entry for each in some attributes; then the facts list them.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = ["Summary", "SummaryMixin"]
 
 MOST_FEATURES, MOST_CLASSES = 5, 8
 LONGEST = 160  # characters of a kernel
+NUMBER = re.compile(r"\d+\.\d+(e[+-]?\d+)?")
 MEASURES = {
     "gcv_": "generalised cross-validation",
     "log_evidence_": "log evidence",
@@ -100,7 +102,7 @@ def _facts(model: Any) -> Iterator[tuple[str, str]]:
         yield "targets", str(model._target_shape[0])
     kernel = _each(getattr(model, "kernel_", None))
     if kernel:
-        shown = str(kernel[0])
+        shown = NUMBER.sub(lambda number: f"{float(number[0]):.4g}", str(kernel[0]))
         shown = shown if len(shown) <= LONGEST else shown[: LONGEST - 4] + " ..."
         yield "kernel", shown if len(kernel) == 1 else f"{shown} (of the first class)"
     if hasattr(model, "n_basis_"):

@@ -112,7 +112,7 @@ def made_up_records(methods=None):
 def test_the_page_counts(tmp_path):
     pytest.importorskip("matplotlib")
     text = classification_peers_page.render(SUITE, made_up_records(), tmp_path).read_text()
-    assert "9 of 10 sets; not on Titanic (12.0 against 10.0 % of SVC)" in text
+    assert "9 of 10 sets; not on Titanic (12.0 against 10.0 of SVC)" in text
     missed = "9 of 10 sets; not on Banana (0.3150 against 0.3050 of IVM)"
     assert text.count(missed) == 3  # of the sparse methods, with and without ties, and of all
     assert "greedygp 40.0" in text  # ten sets, two partitions, fit and prediction
@@ -129,3 +129,18 @@ def test_a_method_that_is_missing_leaves_gaps_only(tmp_path):
     assert text.count("not enough runs") == 1  # against SVGP
     rows = [line for line in text.splitlines() if line.startswith("| Thyroid |")]
     assert rows[0].split(" | ")[3] == "-"
+
+
+def test_rivals_are_compared_on_the_partitions_that_both_have():
+    runs = frame.runs_of(SUITE, 2, only=["thyroid"], methods=["greedygp", "svc"])
+    values = {"greedygp": (0.1, 0.9), "svc": (0.2, 0.1)}
+    both = [
+        frame.record_of(run, "ok", None, 1.0, outcome(run, 0.1, nlp))
+        for run in runs
+        for nlp in [values[run.method.name][run.partition]]
+    ]
+    records = [r for r in both if (r["method"], r["partition"]) != ("svc", 1)]
+    count = classification_peers_page.count_near
+    assert count(SUITE, records, "nlp", ["svc"]) == "1 of 1 sets"
+    assert count(SUITE, records, "nlp", ["ivm"]) == "not enough runs"
+    assert count(SUITE, both, "nlp", ["svc"]).startswith("0 of 1 sets; not on Thyroid (0.5000")

@@ -305,7 +305,8 @@ class GPRegressor(
         if solution.status == "hopeless":
             system.hold = False  # the matrix makes room for its factor
             solver = CholeskySolver(system, data.y, solver.alpha)
-            solution = solution.followed_by(self._run(solver, limits, tasks))
+            direct = solve(solver, limits, lambda solver, _: tasks.step(solver))
+            solution = solution.followed_by(direct)
         self._posterior = self._posterior_of(solver, data, recipe)
         self._targets, self._loo_dropped = data.y, data.dropped
         self._store(data, solver, solution)
@@ -323,13 +324,15 @@ class GPRegressor(
             if file is not None:
                 file.after_step(n_iter)
             norms.append(solver.norm)
+            if tasks.step(solver):
+                return True
             gave_up = may_give_up and is_hopeless(norms, limits.tol, solver.system.n)
-            return tasks.step(solver) or gave_up
+            return gave_up
 
         solution = solve(solver, limits, watch, 0 if file is None else file.resume())
-        if gave_up and solution.status == "callback":
+        if gave_up:
             solution.status = "hopeless"
-        elif file is not None and solution.converged:
+        if file is not None and (gave_up or solution.converged):
             file.remove()
         elif file is not None:
             file.write(solution.n_iter)
