@@ -19,7 +19,7 @@ class Problem:
     n: int = 60
     p: int = 1
     D: int = 2
-    noise: float = 0.1
+    noise: float = 0.3
     length_scale: float = 0.5
     weighted: bool = False
     duplicates: bool = False

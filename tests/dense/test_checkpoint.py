@@ -35,7 +35,7 @@ def step(solver, times):
 def fixed(**parameters):
     defaults = {
         "kernel": Gaussian(1.0, 0.4),
-        "noise_variance": 0.05,
+        "noise_variance": 0.3,
         "objective": None,
         "block_size": 8,
         "working_set": 5,

@@ -28,7 +28,7 @@ from reference.sparse_objectives import dense_kernel
 
 SOLVERS = ("cholesky", "cg", "pcg", "smo", "bcd_cyclic", "bcd_gradient", "gbcd")
 KERNEL = Gaussian(1.0, 0.8)
-NOISE = 0.5
+NOISE = 1.0
 
 each_solver = pytest.mark.parametrize("solver", SOLVERS)
 
@@ -90,7 +90,7 @@ def checked(solver):
         kernel=Gaussian(1.0, 1.0),
         noise_variance=1.0,
         normalize_y=True,
-        block_size=20,
+        block_size=30,
         working_set=10,
         tol=1e-10,
         random_state=None,
@@ -322,10 +322,10 @@ def test_a_constant_column(solver):
 @each_solver
 def test_one_row(solver):
     model = fixed(solver=solver).fit([[0.5, 0.5]], [2.0])
-    assert_allclose(model.predict([[0.5, 0.5]]), 2.0 / 1.5, rtol=1e-6)
+    assert_allclose(model.predict([[0.5, 0.5]]), 2.0 / 2.0, rtol=1e-6)
     mean, std = model.loo_predict()
     assert_allclose(mean, 0.0, atol=1e-6)
-    assert_allclose(std, np.sqrt(1.5), rtol=1e-6)
+    assert_allclose(std, np.sqrt(2.0), rtol=1e-6)
 
 
 @each_solver
@@ -428,7 +428,7 @@ def test_only_what_is_not_given_is_learnt_without_an_objective():
     assert np.isfinite(noise.objective_value_)
     kernel = fixed(kernel=None).fit(X, y)
     assert kernel.noise_variance_ == NOISE
-    assert kernel.score(X, y) > 0.8
+    assert kernel.score(X, y) > 0.7
 
 
 @pytest.mark.parametrize("objective", ["nlml", "loo_cve", "nlgpp", "gpe"])
@@ -696,7 +696,7 @@ def test_float32(solver):
 
 def test_float32_of_a_kernel_that_grows():
     """Where single precision cannot reach the tolerance the fit says so, and ends."""
-    X, y = make_friedman1(100, noise=0.5, random_state=0)
+    X, y = make_friedman1(40, noise=0.5, random_state=0)
     X, y = 10 * X.astype(np.float32), y.astype(np.float32)
     for solver in ("cholesky", "cg", "pcg", "gbcd"):
         model = fixed(kernel=Linear([1.0] * 10), noise_variance=NOISE, solver=solver, tol=1e-7)
@@ -845,3 +845,54 @@ def test_targets_and_inputs_of_extreme_size(solver):
     assert_allclose(
         tiny.predict(X), 1e-12 * fixed(normalize_y=True).fit(X, y).predict(X), rtol=1e-3
     )
+
+
+# ---------------------------------------------------------- conjugate gradients without hope
+
+
+@pytest.fixture
+def hopeless(monkeypatch):
+    """Begin with conjugate gradients even for a few rows, and give them up after 3 steps."""
+    monkeypatch.setattr(module, "choose_solver", lambda n, options: "pcg")
+    monkeypatch.setattr(module, "is_hopeless", lambda norms, tol, n: len(norms) > 3)
+
+
+def test_steps_without_hope_are_followed_by_a_factorisation(hopeless):
+    X, y = data()
+    options = {"solver": "auto", "preconditioner_rank": 1, "noise_variance": 1e-3}
+    recorder = Recorder()
+    model = fixed(**options).set_callbacks(recorder).fit(X, y)
+    assert (model.solver_, model.status_) == ("cholesky", "converged")
+    assert model.n_iter_ == recorder.ended == 4
+    assert len(model.history_) == 5
+    assert np.all(np.diff(model.history_["seconds"]) >= 0.0)
+    assert np.all(np.diff(model.history_["kernel_passes"]) >= 0.0)
+    direct = fixed(solver="cholesky", noise_variance=1e-3).fit(X, y)
+    for a, b in zip(model.predict(X, True), direct.predict(X, True), strict=True):
+        assert_allclose(a, b, rtol=0, atol=1e-9)
+    assert_allclose(model.loo_predict()[0], direct.loo_predict()[0], rtol=0, atol=1e-9)
+
+
+def test_who_chose_the_solver_keeps_it(hopeless):
+    X, y = data()
+    options = {"preconditioner_rank": 1, "noise_variance": 1e-3}
+    assert fixed(solver="pcg", **options).fit(X, y).solver_ == "pcg"
+    assert fixed(solver="auto", memory_limit=0, **options).fit(X, y).solver_ == "pcg"
+
+
+def test_a_factorisation_in_the_end_leaves_no_file(hopeless, tmp_path, monkeypatch):
+    """The file of the steps before is not taken for that of the factorisation."""
+    monkeypatch.setattr("greedygp.dense.checkpoint.SECONDS", -1.0)
+    X, y = data()
+    options = {"solver": "auto", "preconditioner_rank": 1, "noise_variance": 1e-3}
+    model = fixed(**options, checkpoint=tmp_path / "solve.npz").fit(X, y)
+    assert (model.solver_, model.status_) == ("cholesky", "converged")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_callback_that_stops_is_obeyed_before_that(hopeless):
+    X, y = data()
+    options = {"solver": "auto", "preconditioner_rank": 1, "noise_variance": 1e-3}
+    with pytest.warns(ConvergenceWarning, match="'callback' after 3 steps of 'pcg'"):
+        model = fixed(**options).set_callbacks(StopAfter(3)).fit(X, y)
+    assert model.solver_ == "pcg"

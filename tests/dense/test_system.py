@@ -95,14 +95,14 @@ def test_matrix_and_diagonal(Problem, kernel):
     system, dense = problem.system(), problem.dense()
     assert_allclose(system.matrix, dense.K, rtol=0, atol=1e-13)
     assert_allclose(system.diagonal, np.diag(dense.A), rtol=1e-14)
-    assert_allclose(system.ridge, 0.1 / problem.weights, rtol=1e-15)
+    assert_allclose(system.ridge, 0.3 / problem.weights, rtol=1e-15)
 
 
 @each_hold
 def test_one_row(Problem, hold):
     problem = Problem(n=1)
     system = problem.system(hold)
-    assert_allclose(system.product(np.array([[2.0], [3.0]])), [[2.8], [4.2]], rtol=1e-14)
+    assert_allclose(system.product(np.array([[2.0], [3.0]])), [[3.2], [4.8]], rtol=1e-14)
     assert_allclose(system.columns(np.array([0])), [[1.3]], rtol=1e-15)
 
 

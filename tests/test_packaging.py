@@ -1,0 +1,109 @@
+"""The package as others get it: wheel, source distribution, time to import."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SLOWEST_IMPORT = 0.6  # seconds beyond what scikit-learn takes
+
+
+def run(*command, cwd=None):
+    environment = os.environ | {"PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A folder with the wheel and the source distribution."""
+    if not (ROOT / "pyproject.toml").exists():
+        pytest.skip("the source is not beside the tests")
+    pytest.importorskip("hatchling", reason="building needs hatchling")
+    folder = tmp_path_factory.mktemp("dist")
+    build = (
+        "import sys; from hatchling.build import build_wheel, build_sdist; "
+        "build_wheel(sys.argv[1]); build_sdist(sys.argv[1])"
+    )
+    done = run(sys.executable, "-c", build, folder, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_the_wheel_is_typed_and_whole(built):
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        entry = next(name for name in names if name.endswith("entry_points.txt"))
+        assert b"greedygp = greedygp.cli:main" in archive.read(entry)
+    package = ROOT / "src" / "greedygp"
+    ours = {
+        f"greedygp/{path.relative_to(package).as_posix()}"
+        for path in package.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    assert "greedygp/py.typed" in names
+    assert ours <= names
+    assert not any(name.startswith(("tests/", "benchmarks/", "docs/")) for name in names)
+
+
+@pytest.mark.slow
+def test_the_source_distribution_has_what_a_checkout_has(built):
+    (archive,) = built.glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        names = {name.partition("/")[2] for name in tar.getnames()}
+    for name in ("LICENSE", "README.md", "Makefile", "tests/test_packaging.py", "docs/index.md"):
+        assert name in names
+    assert not any(".venv" in name or name.startswith("demo-output") for name in names)
+
+
+@pytest.mark.slow
+def test_the_description_can_be_shown(built):
+    pytest.importorskip("twine", reason="the check needs twine")
+    files = [str(path) for path in sorted(built.iterdir())]
+    done = run(sys.executable, "-m", "twine", "check", "--strict", *files)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("PASSED") == 2
+
+
+THEIRS = (
+    "import numpy, scipy.linalg, scipy.optimize, sklearn.base, sklearn.callback\n"
+    "import sklearn.gaussian_process, sklearn.utils.multiclass\n"
+)
+
+
+def test_importing_takes_little_longer_than_scikit_learn():
+    """The best of three, each in a process of its own, in processor time of that process."""
+    code = THEIRS + (
+        "import time\n"
+        "begin = time.process_time()\n"
+        "import greedygp\n"
+        "for name in greedygp.__all__: getattr(greedygp, name)\n"
+        "print(time.process_time() - begin)\n"
+    )
+    seconds = []
+    for _ in range(3):
+        done = run(sys.executable, "-c", code)
+        assert done.returncode == 0, done.stderr
+        seconds.append(float(done.stdout))
+        if seconds[-1] < SLOWEST_IMPORT:
+            break
+    assert min(seconds) < SLOWEST_IMPORT
+
+
+def test_importing_loads_nothing_optional():
+    code = THEIRS + (
+        "import sys\n"
+        "before = set(sys.modules)\n"
+        "import greedygp\n"
+        "for name in greedygp.__all__: getattr(greedygp, name)\n"
+        "optional = {'torch', 'matplotlib', 'pandas', 'skops', 'rich', 'click', 'pyarrow'}\n"
+        "print(sorted(optional & set(sys.modules) - before))\n"
+    )
+    done = run(sys.executable, "-c", code)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
