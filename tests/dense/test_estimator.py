@@ -2,15 +2,12 @@
 
 import copy
 import pickle
-import time
-import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone, is_regressor
-from sklearn.callback import FitCallback, ProgressBar, ScoringMonitor
 from sklearn.datasets import make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -20,52 +17,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from dense.models import KERNEL, NAMES, NOISE, data, dense, fixed, truth
 from greedygp.dense import estimator as module
 from greedygp.dense.estimator import GPRegressor
 from greedygp.kernels import Gaussian, Linear, Matern
 from reference.dense_regression import DenseGP
 from reference.sparse_objectives import dense_kernel
 
-SOLVERS = ("cholesky", "cg", "pcg", "smo", "bcd_cyclic", "bcd_gradient", "gbcd")
-KERNEL = Gaussian(1.0, 0.8)
-NOISE = 1.0
-
-each_solver = pytest.mark.parametrize("solver", SOLVERS)
-
-
-def data(n=24, D=2, columns=None, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, size=(n, D))
-    y = truth(X, columns)
-    return X, y + 0.1 * rng.normal(size=y.shape)
-
-
-def truth(X, columns=None):
-    """Plane waves, three radians per unit."""
-    D = X.shape[1]
-    directions = np.random.default_rng(99).normal(size=D if columns is None else (D, columns))
-    return np.sin(3 * X @ (directions / np.linalg.norm(directions, axis=0)))
-
-
-def fixed(**parameters):
-    """An estimator with fixed hyperparameters and small blocks."""
-    defaults = {
-        "kernel": KERNEL,
-        "noise_variance": NOISE,
-        "objective": None,
-        "normalize_y": False,
-        "block_size": 8,
-        "working_set": 5,
-        "preconditioner_rank": 8,
-        "tol": 1e-6,
-        "random_state": 0,
-    }
-    return GPRegressor(**(defaults | parameters))
-
-
-def dense(X, y, weights=None, noise=NOISE):
-    y = y[:, None] if y.ndim == 1 else y
-    return DenseGP(dense_kernel(KERNEL), X, y, noise, weights)
+each_solver = pytest.mark.parametrize("solver", NAMES)
 
 
 # ------------------------------------------------------------------ scikit-learn's own checks
@@ -98,7 +57,7 @@ def checked(solver):
 
 
 @parametrize_with_checks(
-    [GPRegressor(), *(checked(solver) for solver in SOLVERS)],
+    [GPRegressor(), *(checked(solver) for solver in NAMES)],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
@@ -176,7 +135,7 @@ def test_automatic_choice():
     X, y = data()
     assert fixed(solver="auto").fit(X, y).solver_ == "cholesky"
     iterative = fixed(solver="auto", memory_limit=0).fit(X, y)
-    assert iterative.solver_ in set(SOLVERS) - {"cholesky"}
+    assert iterative.solver_ in set(NAMES) - {"cholesky"}
     assert_allclose(iterative.predict(X), fixed().fit(X, y).predict(X), rtol=0, atol=1e-4)
 
 
@@ -277,139 +236,6 @@ def test_pandas_input():
     assert two.predict(frame).shape == (24, 2)
 
 
-# ------------------------------------------------------------------------- targets and weights
-
-
-@each_solver
-@pytest.mark.parametrize("normalize_y", [True, False])
-def test_several_targets(solver, normalize_y):
-    X, Y = data(columns=3)
-    Y = Y * [1.0, 10.0, 0.1] + [0.0, 5.0, -3.0]
-    model = fixed(solver=solver, normalize_y=normalize_y, tol=1e-7).fit(X, Y)
-    mean, std = model.predict(X[:7], return_std=True)
-    assert mean.shape == std.shape == (7, 3)
-    assert model.dual_coef_.shape == (24, 3)
-    assert model.predict(X[:7], return_cov=True)[1].shape == (7, 7, 3)
-    assert model.sample_y(X[:7], n_samples=4, random_state=0).shape == (7, 3, 4)
-    assert model.loo_predict()[0].shape == (24, 3)
-    for k in range(3):
-        alone = fixed(normalize_y=normalize_y).fit(X, Y[:, k])
-        width = np.std(Y[:, k]) if normalize_y else 1.0
-        mean_k, std_k = alone.predict(X[:7], return_std=True)
-        assert_allclose(mean[:, k], mean_k, rtol=0, atol=1e-4 * max(width, 1.0))
-        assert_allclose(std[:, k], std_k, rtol=1e-6)
-
-
-def test_one_column_keeps_its_dimension():
-    X, y = data()
-    model = fixed().fit(X, y[:, None])
-    mean, std = model.predict(X, return_std=True)
-    assert mean.shape == std.shape == (24, 1)
-    assert model.dual_coef_.shape == (24, 1)
-    assert_array_equal(mean[:, 0], fixed().fit(X, y).predict(X))
-
-
-@each_solver
-def test_a_constant_column(solver):
-    X, y = data()
-    model = fixed(solver=solver, normalize_y=True).fit(X, np.column_stack([y, np.full(24, 7.0)]))
-    assert_allclose(model.predict(X)[:, 1], 7.0, rtol=1e-12)
-    only = fixed(solver=solver, normalize_y=True).fit(X, np.full(24, 7.0))
-    assert_allclose(only.predict(X), 7.0, rtol=1e-12)
-    assert only.n_iter_ == 0
-
-
-@each_solver
-def test_one_row(solver):
-    model = fixed(solver=solver).fit([[0.5, 0.5]], [2.0])
-    assert_allclose(model.predict([[0.5, 0.5]]), 2.0 / 2.0, rtol=1e-6)
-    mean, std = model.loo_predict()
-    assert_allclose(mean, 0.0, atol=1e-6)
-    assert_allclose(std, np.sqrt(2.0), rtol=1e-6)
-
-
-@each_solver
-@pytest.mark.parametrize("normalize_y", [True, False])
-def test_weights_are_repeated_rows(solver, normalize_y):
-    X, y = data(n=20)
-    weights = np.random.default_rng(0).integers(0, 4, size=20)
-    rows = np.repeat(np.arange(20), weights)
-    options = {"solver": solver, "normalize_y": normalize_y, "tol": 1e-8}
-    weighted = fixed(**options).fit(X, y, sample_weight=weights)
-    repeated = fixed(**options).fit(X[rows], y[rows])
-    for a, b in zip(
-        weighted.predict(X, return_std=True), repeated.predict(X, return_std=True), strict=True
-    ):
-        assert_allclose(a, b, rtol=0, atol=1e-6)
-    together = np.bincount(rows, repeated.dual_coef_, minlength=20)
-    assert_allclose(weighted.dual_coef_, together, rtol=0, atol=1e-5)
-    for a, b in zip(weighted.loo_predict(), repeated.loo_predict(), strict=True):
-        assert_allclose(np.repeat(a, weights), b, rtol=0, atol=1e-5)
-
-
-def test_learnt_weights_are_repeated_rows():
-    X, y = data(n=20)
-    weights = np.random.default_rng(0).integers(0, 4, size=20)
-    rows = np.repeat(np.arange(20), weights)
-    weighted = GPRegressor(random_state=0).fit(X, y, sample_weight=weights)
-    repeated = GPRegressor(random_state=0).fit(X[rows], y[rows])
-    assert_allclose(weighted.objective_value_, repeated.objective_value_, rtol=1e-6)
-    assert_allclose(weighted.predict(X), repeated.predict(X), rtol=0, atol=1e-3)
-
-
-@each_solver
-def test_rows_of_weight_zero_are_left_out(solver):
-    X, y = data()
-    weights = np.ones(24)
-    weights[[0, 7, 23]] = 0.0
-    y[7] = 1e6
-    model = fixed(solver=solver).fit(X, y, sample_weight=weights)
-    kept = fixed(solver=solver).fit(X[weights > 0], y[weights > 0])
-    assert_array_equal(model.predict(X), kept.predict(X))
-    assert_array_equal(model.dual_coef_[weights > 0], kept.dual_coef_)
-    assert_array_equal(model.dual_coef_[weights == 0], 0.0)
-    mean, std = model.loo_predict()
-    expected_mean, expected_std = kept.predict(X[[0, 7, 23]], return_std=True)
-    assert_allclose(mean[[0, 7, 23]], expected_mean, rtol=0, atol=1e-5)
-    assert_allclose(std[[0, 7, 23]], expected_std, rtol=0, atol=1e-5)
-
-
-# ------------------------------------------------------------------------------ leave one out
-
-
-@each_solver
-@pytest.mark.parametrize("weighted", [False, True])
-def test_leave_one_out_is_refitting_without_the_row(solver, weighted):
-    X, Y = data(n=20, columns=2)
-    weights = np.random.default_rng(1).choice([0.5, 1.0, 2.0], size=20) if weighted else None
-    model = fixed(solver=solver, tol=1e-8).fit(X, Y, sample_weight=weights)
-    mean, std = model.loo_predict()
-    expected_mean, expected_variance = dense(X, Y, weights).leave_one_out()
-    assert_allclose(mean, expected_mean, rtol=0, atol=1e-5)
-    expected_std = np.broadcast_to(np.sqrt(expected_variance)[:, None], (20, 2))
-    assert_allclose(std, expected_std, rtol=0, atol=1e-6)
-
-
-def test_leave_one_out_in_the_units_of_y():
-    X, y = data(n=20)
-    model = fixed(normalize_y=True).fit(X, 100 + 10 * y)
-    scaled = (y - np.mean(y)) / np.std(y)
-    expected_mean, expected_variance = dense(X, scaled).leave_one_out()
-    mean, std = model.loo_predict()
-    back = 10 * np.std(y)
-    assert_allclose(mean, 100 + 10 * np.mean(y) + back * expected_mean[:, 0], rtol=1e-9)
-    assert_allclose(std, back * np.sqrt(expected_variance), rtol=1e-9)
-
-
-def test_leave_one_out_beyond_the_memory_limit():
-    X, y = data()
-    model = fixed(solver="gbcd", memory_limit=1000).fit(X, y)
-    message = r"factor of a 24 x 24 matrix.*memory_limit=1e\+03 does not allow.*Raise memory_limit"
-    with pytest.raises(ValueError, match=message):
-        model.loo_predict()
-    assert np.all(np.isfinite(model.predict(X, return_std=True)))
-
-
 # --------------------------------------------------------------------------- hyperparameters
 
 
@@ -472,210 +298,6 @@ def test_other_kernels(kernel):
     for solver in ("cholesky", "pcg", "gbcd"):
         model = fixed(kernel=kernel, solver=solver).fit(X, y)
         assert_allclose(model.predict(X), expected, rtol=0, atol=1e-4)
-
-
-# --------------------------------------------------------------------------------- warm start
-
-
-@each_solver
-def test_warm_start(solver):
-    X, Y = data(columns=2)
-    model = fixed(solver=solver, warm_start=True).fit(X, Y)
-    first = model.n_iter_
-    assert first >= 1
-    model.fit(X, Y)
-    assert model.n_iter_ == 0
-    assert model.converged_
-    model.fit(X, Y + 1e-4)
-    assert model.n_iter_ <= first
-    fresh = fixed(solver=solver).fit(X, Y + 1e-4)
-    assert_allclose(model.predict(X), fresh.predict(X), rtol=0, atol=1e-4)
-    cold = fixed(solver=solver).fit(X, Y)
-    assert cold.fit(X, Y).n_iter_ == first
-
-
-def test_warm_start_with_other_rows_starts_anew():
-    X, Y = data(columns=2)
-    model = fixed(solver="cg", warm_start=True).fit(X, Y)
-    for rows, targets in ((X[:18], Y[:18]), (X, Y[:, 0]), (X, Y)):
-        model.fit(rows, targets)
-        assert_array_equal(model.dual_coef_, fixed(solver="cg").fit(rows, targets).dual_coef_)
-
-
-def test_warm_start_with_weights_of_zero():
-    X, y = data()
-    weights = np.ones(24)
-    weights[:5] = 0.0
-    model = fixed(solver="cg", warm_start=True).fit(X, y)
-    model.fit(X, y, sample_weight=weights)
-    expected = fixed(solver="cg").fit(X, y, sample_weight=weights)
-    assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-4)
-    assert model.fit(X, y, sample_weight=weights).n_iter_ == 0
-
-
-# ------------------------------------------------------------------------- callbacks, limits
-
-
-class Recorder:
-    """Counts the tasks of a fit; leaves are the steps of the solver."""
-
-    def __init__(self):
-        self.calls, self.ended = [], 0
-
-    def setup(self, estimator, context):
-        self.calls.append("setup")
-
-    def teardown(self, estimator, context):
-        self.calls.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.calls.append(("begin", context.task_name))
-
-    def on_fit_task_end(self, estimator, context):
-        self.calls.append(("end", context.task_name))
-        if context.task_name == "step":
-            self.ended += 1
-            return self.on_step(self.ended)
-        return False
-
-    def on_step(self, number):
-        return False
-
-
-class StopAfter(Recorder):
-    def __init__(self, number):
-        super().__init__()
-        self.number = number
-
-    def on_step(self, number):
-        return number == self.number
-
-
-class InterruptAfter(StopAfter):
-    def on_step(self, number):
-        if number == self.number:
-            raise KeyboardInterrupt
-        return False
-
-
-class Slow(Recorder):
-    def on_step(self, number):
-        time.sleep(0.02)
-        return False
-
-
-@each_solver
-def test_callback_sees_every_step(solver):
-    X, y = data()
-    recorder = Recorder()
-    assert isinstance(recorder, FitCallback)
-    model = fixed(solver=solver).set_callbacks(recorder).fit(X, y)
-    assert recorder.ended == model.n_iter_ >= 1
-    assert recorder.calls[0] == "setup"
-    assert recorder.calls[-1] == "teardown"
-    assert recorder.calls.count(("begin", "step")) == model.n_iter_
-    assert_array_equal(model.dual_coef_, fixed(solver=solver).fit(X, y).dual_coef_)
-
-
-def test_callback_stops_the_solve():
-    X, y = data()
-    estimator = fixed(solver="smo").set_callbacks(StopAfter(3))
-    with pytest.warns(ConvergenceWarning, match="'callback' after 3 steps of 'smo'"):
-        model = estimator.fit(X, y)
-    assert (model.status_, model.n_iter_, model.converged_) == ("callback", 3, False)
-    with pytest.warns(ConvergenceWarning):
-        three = fixed(solver="smo", max_iter=3).fit(X, y)
-    assert_array_equal(model.dual_coef_, three.dual_coef_)
-
-
-def test_an_interrupt_leaves_a_model():
-    X, y = data()
-    estimator = fixed(solver="smo").set_callbacks(InterruptAfter(4))
-    with pytest.warns(ConvergenceWarning, match="'interrupted' after 4 steps"):
-        model = estimator.fit(X, y)
-    assert model.status_ == "interrupted"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        assert np.all(np.isfinite(model.predict(X, return_std=True)))
-
-
-def test_time_limit():
-    X, y = data()
-    estimator = fixed(solver="smo", tol=1e-12, time_limit=0.1).set_callbacks(Slow())
-    begin = time.perf_counter()
-    with pytest.warns(ConvergenceWarning, match="'time_limit' after .* Raise max_iter, time_limit"):
-        model = estimator.fit(X, y)
-    assert time.perf_counter() - begin < 5.0
-    assert model.status_ == "time_limit"
-
-
-def test_a_time_limit_of_next_to_nothing():
-    X, y = data()
-    with pytest.warns(ConvergenceWarning, match="'time_limit' after 0 steps"):
-        model = GPRegressor(time_limit=1e-9, random_state=0).fit(X, y)
-    assert np.all(np.isfinite(model.predict(X, return_std=True)))
-
-
-@pytest.mark.parametrize("max_iter", [0, 2])
-def test_max_iter_and_the_words_of_the_warning(max_iter):
-    X, y = data()
-    message = (
-        rf"The solve ended with 'max_iter' after {max_iter} steps of 'smo' at a gradient of "
-        rf"\d\.\de[-+]\d\d; {1e-6 * np.std(y):.1e} was asked for\. Raise max_iter, time_limit or "
-        r"tol, or try another solver\."
-    )
-    with pytest.warns(ConvergenceWarning, match=message) as warned:
-        model = fixed(solver="smo", max_iter=max_iter).fit(X, y)
-    assert warned[0].filename == __file__
-    assert (model.status_, model.n_iter_) == ("max_iter", max_iter)
-    assert model.gradient_norm_ > 1e-6
-
-
-def test_a_tolerance_below_rounding_is_told():
-    X, y = data()
-    for solver in ("cholesky", "cg", "pcg", "gbcd"):
-        with pytest.warns(ConvergenceWarning, match=r"'stalled'.*Raise tol or noise_variance"):
-            model = fixed(solver=solver, tol=1e-18).fit(X, y)
-        assert model.gradient_norm_ < 1e-12
-        assert_allclose(model.predict(X), fixed().fit(X, y).predict(X), rtol=0, atol=1e-10)
-
-
-def test_no_warning_without_a_reason():
-    X, y = data()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for solver in SOLVERS:
-            fixed(solver=solver).fit(X, y).predict(X, return_std=True)
-        GPRegressor(random_state=0).fit(X, y).predict(X, return_std=True)
-
-
-def test_variances_that_did_not_converge_are_told_where_they_were_asked_for():
-    X, y = data()
-    model = fixed(solver="smo", max_iter=4)
-    with pytest.warns(ConvergenceWarning):
-        model.fit(X, y)
-    with pytest.warns(ConvergenceWarning, match="variances"):
-        model.predict(X, return_std=True)
-
-
-def test_progress_bar(capsys):
-    pytest.importorskip("rich")
-    X, y = data()
-    fixed(solver="gbcd").set_callbacks(ProgressBar()).fit(X, y)
-    assert "GPRegressor" in capsys.readouterr().out
-
-
-def test_scoring_monitor():
-    """The model as of each step is given to the callbacks, and scores better and better."""
-    X, y = data()
-    monitor = ScoringMonitor(scoring="r2")
-    model = fixed(solver="gbcd").set_callbacks(monitor).fit(X, y)
-    logs = monitor.get_logs()
-    logs = logs[0] if isinstance(logs, list) else logs
-    scores = [row["r2"] for row in logs.data if row["task_name"] == "step"]
-    assert len(scores) == model.n_iter_
-    assert scores[-1] == pytest.approx(model.score(X, y), abs=1e-6)
-    assert scores[-1] > scores[0]
 
 
 # ------------------------------------------------------------------------ dtypes and libraries
@@ -750,149 +372,3 @@ def test_other_libraries(library, solver):
         assert_allclose(np.asarray(got), array, rtol=0, atol=1e-6)
     other.fit(xp.asarray(X), xp.asarray(Y), sample_weight=xp.asarray(weights))
     assert other.n_iter_ == 0
-
-
-# ---------------------------------------------------------------------------------- bad input
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value", "error", "words"),
-    [
-        ("kernel", "rbf", TypeError, "kernel must be a greedygp kernel, a scikit-learn kernel or"),
-        ("noise_variance", 0.0, ValueError, "noise_variance must be a finite number above 0"),
-        ("noise_variance", -1.0, ValueError, "noise_variance must be"),
-        ("noise_variance", "small", TypeError, "noise_variance must be"),
-        ("solver", "lu", ValueError, "solver must be one of 'auto', 'cholesky', 'cg', 'pcg'"),
-        ("solver", None, ValueError, "solver must be one of"),
-        ("block_size", 0, ValueError, "block_size must be an integer of at least 1, or None"),
-        ("block_size", 2.5, TypeError, "block_size must be an integer"),
-        ("working_set", 0, ValueError, "working_set must be an integer of at least 1"),
-        ("working_set", None, TypeError, "working_set must be an integer"),
-        ("accelerate", 1, TypeError, "accelerate must be True or False; got 1"),
-        ("preconditioner_rank", 0, ValueError, "preconditioner_rank must be an integer of at"),
-        ("tol", 0.0, ValueError, "tol must be a finite number above 0"),
-        ("tol", np.nan, ValueError, "tol must be a finite number above 0"),
-        ("tol", None, TypeError, "tol must be a finite number above 0"),
-        ("max_iter", -1, ValueError, "max_iter must be an integer of at least 0, or None"),
-        ("max_iter", 1.0, TypeError, "max_iter must be an integer"),
-        ("warm_start", "yes", TypeError, "warm_start must be True or False; got 'yes'"),
-        ("memory_limit", -1, ValueError, "memory_limit must be a finite number of at least 0"),
-        ("memory_limit", None, TypeError, "memory_limit must be a finite number"),
-        ("objective", "evidence", ValueError, "objective must be one of 'nlml', 'loo_cve'"),
-        ("hyperparameter_rows", 0, ValueError, "hyperparameter_rows must be an integer of at"),
-        ("normalize_y", None, TypeError, "normalize_y must be True or False"),
-        ("checkpoint", 3, TypeError, "checkpoint must be the path of a file, or None; got 3"),
-        ("time_limit", 0, ValueError, "time_limit must be a finite number above 0, or None"),
-        ("time_limit", "soon", TypeError, "time_limit must be a finite number"),
-        ("random_state", "seed", ValueError, "seed"),
-    ],
-)
-def test_bad_parameters(parameter, value, error, words):
-    X, y = data(n=10)
-    with pytest.raises(error, match=words):
-        fixed(**{parameter: value}).fit(X, y)
-
-
-def test_every_parameter_has_its_sentence():
-    table = test_bad_parameters.pytestmark[0].args[1]
-    assert {row[0] for row in table} == set(GPRegressor().get_params(deep=False))
-
-
-def test_a_kernel_of_other_features():
-    X, y = data(n=10)
-    with pytest.raises(ValueError, match=r"length_scale.*3.*2|3.*features.*2|2.*features.*3"):
-        fixed(kernel=Gaussian(1.0, [1.0, 1.0, 1.0])).fit(X, y)
-
-
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
-def test_values_that_are_not_finite(value, word):
-    X, y = data(n=10)
-    bad_X, bad_y, weights = X.copy(), y.copy(), np.ones(10)
-    bad_X[3, 1] = bad_y[3] = weights[3] = value
-    for arguments in ((bad_X, y), (X, bad_y), (X, y, weights)):
-        with pytest.raises(ValueError, match=f"(?i){word}"):
-            fixed().fit(*arguments)
-    with pytest.raises(ValueError, match=f"(?i){word}"):
-        fixed().fit(X, y).predict(bad_X)
-
-
-def test_wrong_shapes():
-    X, y = data(n=10)
-    for wrong, words in (
-        ((X, y[:-1]), r"10.*9|9.*10"),
-        ((X[:, 0], y), "2D"),
-        ((X[:0], y[:0]), "0 sample"),
-        ((X, None), "y"),
-        ((X, y, np.ones(9)), "sample_weight"),
-        ((X, y, -np.ones(10)), "negative"),
-        ((X, y, np.zeros(10)), "zero"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            fixed().fit(*wrong)
-    model = fixed().fit(X, y)
-    with pytest.raises(ValueError, match=r"3 features.*2 features"):
-        model.predict(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="return_std and return_cov"):
-        model.predict(X, return_std=True, return_cov=True)
-
-
-@each_solver
-def test_targets_and_inputs_of_extreme_size(solver):
-    X, y = data()
-    large = fixed(solver=solver, normalize_y=True).fit(1e6 + 1e-3 * X, 1e12 * y)
-    assert np.all(np.isfinite(large.predict(1e6 + 1e-3 * X, return_std=True)))
-    tiny = fixed(solver=solver, normalize_y=True).fit(X, 1e-12 * y)
-    assert_allclose(
-        tiny.predict(X), 1e-12 * fixed(normalize_y=True).fit(X, y).predict(X), rtol=1e-3
-    )
-
-
-# ---------------------------------------------------------- conjugate gradients without hope
-
-
-@pytest.fixture
-def hopeless(monkeypatch):
-    """Begin with conjugate gradients even for a few rows, and give them up after 3 steps."""
-    monkeypatch.setattr(module, "choose_solver", lambda n, options: "pcg")
-    monkeypatch.setattr(module, "is_hopeless", lambda norms, tol, n: len(norms) > 3)
-
-
-def test_steps_without_hope_are_followed_by_a_factorisation(hopeless):
-    X, y = data()
-    options = {"solver": "auto", "preconditioner_rank": 1, "noise_variance": 1e-3}
-    recorder = Recorder()
-    model = fixed(**options).set_callbacks(recorder).fit(X, y)
-    assert (model.solver_, model.status_) == ("cholesky", "converged")
-    assert model.n_iter_ == recorder.ended == 4
-    assert len(model.history_) == 5
-    assert np.all(np.diff(model.history_["seconds"]) >= 0.0)
-    assert np.all(np.diff(model.history_["kernel_passes"]) >= 0.0)
-    direct = fixed(solver="cholesky", noise_variance=1e-3).fit(X, y)
-    for a, b in zip(model.predict(X, True), direct.predict(X, True), strict=True):
-        assert_allclose(a, b, rtol=0, atol=1e-9)
-    assert_allclose(model.loo_predict()[0], direct.loo_predict()[0], rtol=0, atol=1e-9)
-
-
-def test_who_chose_the_solver_keeps_it(hopeless):
-    X, y = data()
-    options = {"preconditioner_rank": 1, "noise_variance": 1e-3}
-    assert fixed(solver="pcg", **options).fit(X, y).solver_ == "pcg"
-    assert fixed(solver="auto", memory_limit=0, **options).fit(X, y).solver_ == "pcg"
-
-
-def test_a_factorisation_in_the_end_leaves_no_file(hopeless, tmp_path, monkeypatch):
-    """The file of the steps before is not taken for that of the factorisation."""
-    monkeypatch.setattr("greedygp.dense.checkpoint.SECONDS", -1.0)
-    X, y = data()
-    options = {"solver": "auto", "preconditioner_rank": 1, "noise_variance": 1e-3}
-    model = fixed(**options, checkpoint=tmp_path / "solve.npz").fit(X, y)
-    assert (model.solver_, model.status_) == ("cholesky", "converged")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_callback_that_stops_is_obeyed_before_that(hopeless):
-    X, y = data()
-    options = {"solver": "auto", "preconditioner_rank": 1, "noise_variance": 1e-3}
-    with pytest.warns(ConvergenceWarning, match="'callback' after 3 steps of 'pcg'"):
-        model = fixed(**options).set_callbacks(StopAfter(3)).fit(X, y)
-    assert model.solver_ == "pcg"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedygp.sparse import posterior
 from greedygp.prediction import sample
+from greedygp.sparse import posterior
 from greedygp.sparse.posterior import Posterior
 
 BASIS = [4, 17, 0, 25, 9]

@@ -1,0 +1,185 @@
+"""Greedy block coordinate descent against the paper's algorithms, and beyond the paper."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dense.problems import (
+    PROBLEMS,
+    TOL,
+    assert_solved,
+    make,
+    rounding,
+    steps_of,
+)
+from greedygp.dense.block_descent import GreedyDescent
+from greedygp.dense.solver import Limits, solve
+from greedygp.exceptions import NotPositiveDefiniteError
+from reference.dense_regression import block_step, greedy_descent
+
+
+class Subsets:
+    """In place of a generator: subsets that the reference sees, too."""
+
+    def __init__(self, n, size, seed=0):
+        self.n, self.size = n, size
+        self.draws, self.again = (np.random.default_rng(seed) for _ in range(2))
+
+    def integers(self, n, size):
+        assert (n, size) == (self.n, (1, self.size))
+        return self.draws.integers(n, size=size)
+
+    def __iter__(self):
+        while True:
+            yield self.again.integers(self.n, size=(1, self.size))[0]
+
+
+def greedy(problem, rng=None, **options):
+    """The paper's algorithm, unless told otherwise."""
+    defaults = {"block_size": 8, "working_set": 5, "together": 1, "memory": 0, "held": 0}
+    rng = np.random.default_rng(0) if rng is None else rng
+    return GreedyDescent(problem.system(), problem.y, rng=rng, **(defaults | options))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("size", "subset"), [(1, 5), (8, 5), (12, 60), (20, 1)])
+def test_the_blocks_are_those_of_algorithms_1_and_2(Problem, size, subset, weighted):
+    problem = Problem(n=50, weighted=weighted)
+    subsets = Subsets(50, subset)
+    solver = greedy(problem, subsets, block_size=size, working_set=subset)
+    chosen, choose = [], solver.choose
+
+    def watched():
+        found = choose()
+        chosen.append(found[0].tolist())
+        return found
+
+    solver.choose = watched
+    path = [solver.alpha.copy()]
+    for _ in range(6):
+        solver.step()
+        path.append(solver.alpha.copy())
+    blocks, expected = greedy_descent(problem.dense().A, problem.y[0], size, iter(subsets), 6)
+    assert chosen == blocks
+    assert_allclose(np.concatenate(path), expected, rtol=0, atol=1e-9)
+
+
+def test_blocks_of_all_variables_end_in_one_step(Problem):
+    problem = Problem(n=30)
+    solution = solve(greedy(problem, block_size=100), Limits(1e-10))
+    assert solution.n_iter == 1
+    assert_solved(problem, solution.alpha, 1e-10)
+
+
+def test_the_choice_costs_no_kernel_entry_of_its_own(Problem):
+    problem = Problem(n=50)
+    solver = greedy(problem)
+    for _ in range(3):
+        solver.step()
+    assert solver.system.entries == 3 * 8 * 50
+
+
+@pytest.mark.parametrize("together", [2, 3, 50])
+def test_several_variables_that_enter_together(Problem, together):
+    problem = Problem(n=50, p=2)
+    solver, A = greedy(problem, together=together), problem.dense().A
+    for _ in range(5):
+        block, factor = solver.choose()
+        assert len(block) == len(set(block)) == 8
+        assert_allclose(factor @ factor.T, A[np.ix_(block, block)], rtol=0, atol=1e-12)
+        assert_allclose(solver.panel, problem.dense().K[block], rtol=0, atol=1e-13)
+        solver.step()
+    assert_solved(problem, solve(solver, Limits(TOL)).alpha, TOL)
+
+
+@pytest.mark.parametrize("together", [1, 4])
+def test_the_residual_of_a_growing_block(Problem, together):
+    """`e = K_:B da + g`, the choice's measure, is the gradient after the block's step."""
+    problem = Problem(n=40, p=2, weighted=True)
+    A, solver = problem.dense().A, greedy(problem, together=together)
+    block, g = solver._grow(solver.panel), -problem.y.T
+    change, _ = block_step(A, g, block.index)
+    outside = np.setdiff1d(np.arange(40), block.index)
+    expected = (g + A @ change).T[:, outside]
+    assert_allclose(block.residual()[:, outside], expected, rtol=0, atol=1e-11)
+    assert_allclose(block.residual(outside), expected, rtol=0, atol=1e-11)
+    gain = np.sum(expected**2, axis=0) / np.diag(A)[outside]
+    assert_allclose(block.scores(outside), gain, rtol=0, atol=1e-11)
+    assert_allclose(block.scores()[outside], gain, rtol=0, atol=1e-11)
+    assert_array_equal(block.scores()[block.index], -1.0)
+    assert_array_equal(block.scores(block.index), -1.0)
+
+
+class Watched(GreedyDescent):
+    """Notes the gradient before every move over a block, and alpha before and after it."""
+
+    moves: list
+
+    def minimise_over(self, index, factor, panel):
+        before, gradient = self.alpha.copy(), self.gradient.copy()
+        super().minimise_over(index, factor, panel)
+        self.moves.append((index, before, gradient, self.alpha.copy()))
+
+
+@pytest.mark.parametrize("held", [0, 10])
+@pytest.mark.parametrize("p", [1, 3])
+@pytest.mark.parametrize("problem", ["random", "ill-conditioned", "duplicate rows", "weighted"])
+def test_an_accelerated_step_falls_at_least_as_far_as_the_plain_one(Problem, problem, p, held):
+    problem = Problem(**(PROBLEMS[problem] | {"p": p}))
+    dense = problem.dense()
+    options = {"block_size": 8, "working_set": 5, "together": 2, "memory": 4, "held": held}
+    solver = Watched(problem.system(), problem.y, rng=np.random.default_rng(0), **options)
+    solver.moves = []
+    for _ in steps_of(solver, 25):
+        pass
+    further = 0
+    for index, before, gradient, after in solver.moves:
+        _, plain = block_step(dense.A, gradient.T, index)
+        fall = dense.objective(before.T) - dense.objective(after.T)
+        assert fall >= plain - 10 * rounding(dense, after)
+        further += fall > 1.01 * plain
+    assert further >= 3
+
+
+def test_a_step_is_conjugate_to_the_earlier_ones(Problem):
+    problem = Problem(n=40, p=2)
+    solver = greedy(problem, memory=3)
+    for _ in range(5):
+        solver.step()
+    A = problem.dense().A
+    assert len(solver.steps) == 3
+    for line in range(2):
+        directions = np.stack([direction[line] for direction, _ in solver.steps])
+        products = np.stack([product[line] for _, product in solver.steps])
+        assert_allclose(products, directions @ A, rtol=0, atol=1e-10)
+        assert_allclose(directions @ A @ directions.T, np.eye(3), rtol=0, atol=1e-10)
+        assert_allclose(directions @ solver.gradient[line], 0.0, atol=1e-10)
+
+
+def test_a_held_block_is_at_its_minimum_after_every_step(Problem):
+    problem = Problem(n=40, p=2)
+    solver = greedy(problem, held=10)
+    for _ in range(5):
+        solver.step()
+        index = solver.held[0]
+        assert_allclose(solver.gradient[:, index], 0.0, atol=1e-12)
+    assert len(index) == 10
+    assert solver.system.entries == 10 * 40 + 4 * 8 * 40
+
+
+def test_directions_of_nothing_but_rounding_are_not_followed(Problem):
+    """Once the blocks are everything, each step lies in the span of the ones before."""
+    problem = Problem(n=20)
+    solver = greedy(problem, block_size=20, memory=5, held=10)
+    for _ in range(40):
+        solver.step()
+        assert problem.dense().objective(solver.alpha.T) <= 0.0
+    assert_solved(problem, solver.alpha, 1e-10)
+
+
+def test_a_block_that_cannot_be_factorised(Problem):
+    problem = Problem(n=10)
+    problem.X[3, 0] = np.nan
+    for way in ("bcd_cyclic", "gbcd"):
+        with pytest.raises(NotPositiveDefiniteError, match=r"noise_variance.*solver='cholesky'"):
+            solve(make(problem, way), Limits(TOL, max_iter=20))

@@ -1,0 +1,232 @@
+"""A fit under way: callbacks, limits, interrupts, warnings, a change of the solver."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.callback import FitCallback, ProgressBar, ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning
+
+from dense.models import NAMES, data, fixed
+from greedygp.dense import estimator as module
+from greedygp.dense.estimator import GPRegressor
+
+each_solver = pytest.mark.parametrize("solver", NAMES)
+
+
+# ------------------------------------------------------------------------- callbacks, limits
+
+
+class Recorder:
+    """Counts the tasks of a fit; leaves are the steps of the solver."""
+
+    def __init__(self):
+        self.calls, self.ended = [], 0
+
+    def setup(self, estimator, context):
+        self.calls.append("setup")
+
+    def teardown(self, estimator, context):
+        self.calls.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.calls.append(("begin", context.task_name))
+
+    def on_fit_task_end(self, estimator, context):
+        self.calls.append(("end", context.task_name))
+        if context.task_name == "step":
+            self.ended += 1
+            return self.on_step(self.ended)
+        return False
+
+    def on_step(self, number):
+        return False
+
+
+class StopAfter(Recorder):
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def on_step(self, number):
+        return number == self.number
+
+
+class InterruptAfter(StopAfter):
+    def on_step(self, number):
+        if number == self.number:
+            raise KeyboardInterrupt
+        return False
+
+
+class Slow(Recorder):
+    def on_step(self, number):
+        time.sleep(0.02)
+        return False
+
+
+@each_solver
+def test_callback_sees_every_step(solver):
+    X, y = data()
+    recorder = Recorder()
+    assert isinstance(recorder, FitCallback)
+    model = fixed(solver=solver).set_callbacks(recorder).fit(X, y)
+    assert recorder.ended == model.n_iter_ >= 1
+    assert recorder.calls[0] == "setup"
+    assert recorder.calls[-1] == "teardown"
+    assert recorder.calls.count(("begin", "step")) == model.n_iter_
+    assert_array_equal(model.dual_coef_, fixed(solver=solver).fit(X, y).dual_coef_)
+
+
+def test_callback_stops_the_solve():
+    X, y = data()
+    estimator = fixed(solver="smo").set_callbacks(StopAfter(3))
+    with pytest.warns(ConvergenceWarning, match="'callback' after 3 steps of 'smo'"):
+        model = estimator.fit(X, y)
+    assert (model.status_, model.n_iter_, model.converged_) == ("callback", 3, False)
+    with pytest.warns(ConvergenceWarning):
+        three = fixed(solver="smo", max_iter=3).fit(X, y)
+    assert_array_equal(model.dual_coef_, three.dual_coef_)
+
+
+def test_an_interrupt_leaves_a_model():
+    X, y = data()
+    estimator = fixed(solver="smo").set_callbacks(InterruptAfter(4))
+    with pytest.warns(ConvergenceWarning, match="'interrupted' after 4 steps"):
+        model = estimator.fit(X, y)
+    assert model.status_ == "interrupted"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert np.all(np.isfinite(model.predict(X, return_std=True)))
+
+
+def test_time_limit():
+    X, y = data()
+    estimator = fixed(solver="smo", tol=1e-12, time_limit=0.1).set_callbacks(Slow())
+    begin = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="'time_limit' after .* Raise max_iter, time_limit"):
+        model = estimator.fit(X, y)
+    assert time.perf_counter() - begin < 5.0
+    assert model.status_ == "time_limit"
+
+
+def test_a_time_limit_of_next_to_nothing():
+    X, y = data()
+    with pytest.warns(ConvergenceWarning, match="'time_limit' after 0 steps"):
+        model = GPRegressor(time_limit=1e-9, random_state=0).fit(X, y)
+    assert np.all(np.isfinite(model.predict(X, return_std=True)))
+
+
+@pytest.mark.parametrize("max_iter", [0, 2])
+def test_max_iter_and_the_words_of_the_warning(max_iter):
+    X, y = data()
+    message = (
+        rf"The solve ended with 'max_iter' after {max_iter} steps of 'smo' at a gradient of "
+        rf"\d\.\de[-+]\d\d; {1e-6 * np.std(y):.1e} was asked for\. Raise max_iter, time_limit or "
+        r"tol, or try another solver\."
+    )
+    with pytest.warns(ConvergenceWarning, match=message) as warned:
+        model = fixed(solver="smo", max_iter=max_iter).fit(X, y)
+    assert warned[0].filename == __file__
+    assert (model.status_, model.n_iter_) == ("max_iter", max_iter)
+    assert model.gradient_norm_ > 1e-6
+
+
+def test_a_tolerance_below_rounding_is_told():
+    X, y = data()
+    for solver in ("cholesky", "cg", "pcg", "gbcd"):
+        with pytest.warns(ConvergenceWarning, match=r"'stalled'.*Raise tol or noise_variance"):
+            model = fixed(solver=solver, tol=1e-18).fit(X, y)
+        assert model.gradient_norm_ < 1e-12
+        assert_allclose(model.predict(X), fixed().fit(X, y).predict(X), rtol=0, atol=1e-10)
+
+
+def test_no_warning_without_a_reason():
+    X, y = data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for solver in NAMES:
+            fixed(solver=solver).fit(X, y).predict(X, return_std=True)
+        GPRegressor(random_state=0).fit(X, y).predict(X, return_std=True)
+
+
+def test_variances_that_did_not_converge_are_told_where_they_were_asked_for():
+    X, y = data()
+    model = fixed(solver="smo", max_iter=4)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="variances"):
+        model.predict(X, return_std=True)
+
+
+def test_progress_bar(capsys):
+    pytest.importorskip("rich")
+    X, y = data()
+    fixed(solver="gbcd").set_callbacks(ProgressBar()).fit(X, y)
+    assert "GPRegressor" in capsys.readouterr().out
+
+
+def test_scoring_monitor():
+    """The model as of each step is given to the callbacks, and scores better and better."""
+    X, y = data()
+    monitor = ScoringMonitor(scoring="r2")
+    model = fixed(solver="gbcd").set_callbacks(monitor).fit(X, y)
+    logs = monitor.get_logs()
+    logs = logs[0] if isinstance(logs, list) else logs
+    scores = [row["r2"] for row in logs.data if row["task_name"] == "step"]
+    assert len(scores) == model.n_iter_
+    assert scores[-1] == pytest.approx(model.score(X, y), abs=1e-6)
+    assert scores[-1] > scores[0]
+
+
+# ---------------------------------------------------------- conjugate gradients without hope
+
+
+@pytest.fixture
+def hopeless(monkeypatch):
+    """Begin with conjugate gradients even for a few rows, and give them up after 3 steps."""
+    monkeypatch.setattr(module, "choose_solver", lambda n, options: "pcg")
+    monkeypatch.setattr(module, "is_hopeless", lambda norms, tol, n: len(norms) > 3)
+
+
+def test_steps_without_hope_are_followed_by_a_factorisation(hopeless):
+    X, y = data()
+    options = {"solver": "auto", "preconditioner_rank": 1, "noise_variance": 1e-3}
+    recorder = Recorder()
+    model = fixed(**options).set_callbacks(recorder).fit(X, y)
+    assert (model.solver_, model.status_) == ("cholesky", "converged")
+    assert model.n_iter_ == recorder.ended == 4
+    assert len(model.history_) == 5
+    assert np.all(np.diff(model.history_["seconds"]) >= 0.0)
+    assert np.all(np.diff(model.history_["kernel_passes"]) >= 0.0)
+    direct = fixed(solver="cholesky", noise_variance=1e-3).fit(X, y)
+    for a, b in zip(model.predict(X, True), direct.predict(X, True), strict=True):
+        assert_allclose(a, b, rtol=0, atol=1e-9)
+    assert_allclose(model.loo_predict()[0], direct.loo_predict()[0], rtol=0, atol=1e-9)
+
+
+def test_who_chose_the_solver_keeps_it(hopeless):
+    X, y = data()
+    options = {"preconditioner_rank": 1, "noise_variance": 1e-3}
+    assert fixed(solver="pcg", **options).fit(X, y).solver_ == "pcg"
+    assert fixed(solver="auto", memory_limit=0, **options).fit(X, y).solver_ == "pcg"
+
+
+def test_a_factorisation_in_the_end_leaves_no_file(hopeless, tmp_path, monkeypatch):
+    """The file of the steps before is not taken for that of the factorisation."""
+    monkeypatch.setattr("greedygp.dense.checkpoint.SECONDS", -1.0)
+    X, y = data()
+    options = {"solver": "auto", "preconditioner_rank": 1, "noise_variance": 1e-3}
+    model = fixed(**options, checkpoint=tmp_path / "solve.npz").fit(X, y)
+    assert (model.solver_, model.status_) == ("cholesky", "converged")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_callback_that_stops_is_obeyed_before_that(hopeless):
+    X, y = data()
+    options = {"solver": "auto", "preconditioner_rank": 1, "noise_variance": 1e-3}
+    with pytest.warns(ConvergenceWarning, match="'callback' after 3 steps of 'pcg'"):
+        model = fixed(**options).set_callbacks(StopAfter(3)).fit(X, y)
+    assert model.solver_ == "pcg"

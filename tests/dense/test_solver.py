@@ -1,0 +1,180 @@
+"""The loop that drives the solvers: when it ends, what it tells, how it goes on later."""
+
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from dense.problems import (
+    TOL,
+    WAYS,
+    assert_solved,
+    make,
+)
+from greedygp.dense.conjugate_gradient import ConjugateGradient
+from greedygp.dense.solver import HISTORY_FIELDS, Limits, Solver, solve
+
+each_way = pytest.mark.parametrize("way", WAYS)
+
+
+# ----------------------------------------------------------------------------------- the loop
+
+
+class Lazy(ConjugateGradient):
+    """Says that it is done after its third step."""
+
+    lies = 0
+
+    def step(self):
+        super().step()
+        self.lies += 1
+        if self.lies == 3:
+            self.gradient = 0.0 * self.gradient
+
+
+class Liar(Solver):
+    """Does nothing, and says that it is done."""
+
+    def step(self):
+        self.gradient = 0.0 * self.gradient
+
+
+def test_success_is_not_declared_on_a_gradient_that_is_not_from_scratch(Problem):
+    problem = Problem(n=40)
+    solution = solve(Lazy(problem.system(), problem.y), Limits(TOL))
+    assert solution.converged
+    assert solution.n_iter > 3
+    assert_solved(problem, solution.alpha, TOL)
+
+
+def test_a_solver_that_gets_nowhere_stalls(Problem):
+    problem = Problem(n=40)
+    solution = solve(Liar(problem.system(), problem.y), Limits(TOL))
+    assert solution.status == "stalled"
+    assert solution.norm == pytest.approx(np.max(np.abs(problem.y)))
+    assert solution.n_iter < 10
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "smo"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_is_noticed(Problem, way, dtype):
+    """No solver gets below what rounding leaves of the gradient; none goes on forever."""
+    problem = Problem(n=12, p=2)
+    solver = make(problem, way, to=lambda a: np.asarray(a, dtype=dtype))
+    epsilon = np.finfo(dtype).eps
+    limits = Limits(1e-3 * epsilon, max_iter=3000)
+    solution = solve(solver, limits)
+    assert solution.status == "stalled"
+    assert solution.norm < 1e3 * epsilon
+    assert solution.norm < 100 * solver.rounding
+
+
+def test_a_gradient_that_is_not_a_number_stalls(Problem):
+    class Broken(Solver):
+        def step(self):
+            self.gradient = np.nan * self.gradient
+
+    problem = Problem(n=5)
+    solution = solve(Broken(problem.system(), problem.y), Limits(TOL))
+    assert (solution.status, solution.n_iter) == ("stalled", 1)
+
+
+@each_way
+def test_max_iter(Problem, way):
+    problem = Problem(n=40)
+    for most in (0, 1):
+        solution = solve(make(problem, way), Limits(1e-300, max_iter=most))
+        assert (solution.status, solution.n_iter) == ("max_iter", most)
+        assert not solution.converged
+    assert_array_equal(solve(make(problem, way), Limits(TOL, max_iter=0)).alpha, 0 * problem.y)
+
+
+def test_time_limit(Problem):
+    problem = Problem(n=40)
+    late = Limits(TOL, deadline=time.perf_counter() - 1.0)
+    assert solve(make(problem, "smo"), late).status == "time_limit"
+
+    def slow(solver, n_iter):
+        time.sleep(0.02)
+        return False
+
+    soon = Limits(1e-300, deadline=time.perf_counter() + 0.05)
+    solution = solve(make(problem, "smo"), soon, slow)
+    assert solution.status == "time_limit"
+    assert 1 <= solution.n_iter <= 10
+
+
+def test_the_watch_sees_every_step_and_may_stop(Problem):
+    seen = []
+
+    def watch(solver, n_iter):
+        seen.append((n_iter, solver.norm))
+        return n_iter == 4
+
+    solution = solve(make(Problem(n=40), "smo"), Limits(TOL), watch)
+    assert (solution.status, solution.n_iter) == ("callback", 4)
+    assert [n_iter for n_iter, _ in seen] == [1, 2, 3, 4]
+    assert [norm for _, norm in seen] == list(solution.history_array()["gradient_norm"][1:])
+
+
+def test_an_interrupt_keeps_what_there_is(Problem):
+    def watch(solver, n_iter):
+        if n_iter == 3:
+            raise KeyboardInterrupt
+        return False
+
+    solution = solve(make(Problem(n=40), "smo"), Limits(TOL), watch)
+    assert (solution.status, solution.n_iter) == ("interrupted", 3)
+    three = solve(make(Problem(n=40), "smo"), Limits(TOL, max_iter=3))
+    assert_array_equal(solution.alpha, three.alpha)
+
+
+def test_the_steps_of_a_solve_that_goes_on_are_counted_from_there(Problem):
+    solution = solve(make(Problem(n=40), "smo"), Limits(1e-300, max_iter=10), first=7)
+    assert solution.n_iter == 10
+    assert len(solution.history) == 1 + 3
+
+
+@each_way
+def test_history(Problem, way):
+    problem = Problem(n=40, p=2)
+    solution = solve(make(problem, way), Limits(TOL))
+    history = solution.history_array()
+    assert history.dtype == HISTORY_FIELDS
+    assert len(history) == solution.n_iter + 1
+    assert history["objective"][0] == 0.0
+    assert history["gradient_norm"][0] == np.max(np.abs(problem.y))
+    assert np.all(np.diff(history["seconds"]) >= 0.0)
+    assert np.all(np.diff(history["kernel_passes"]) >= 0.0)
+    exact = problem.dense()
+    assert history["objective"][-1] == pytest.approx(exact.objective(exact.alpha), rel=1e-6)
+    assert solution.kernel_passes >= history["kernel_passes"][-1]
+    assert solution.seconds >= history["seconds"][-1]
+
+
+# ---------------------------------------------------------------------------- to go on later
+
+
+@each_way
+@pytest.mark.parametrize("p", [1, 6])
+def test_a_restored_solver_goes_on_bit_for_bit(Problem, way, p):
+    problem = Problem(n=40, p=p, weighted=True)
+    first = make(problem, way)
+    for _ in range(4):
+        first.step()
+    kept = first.snapshot()
+    second = make(problem, way)
+    for _ in range(4):
+        first.step()
+    second.restore(kept)
+    assert not second.is_exact
+    for _ in range(4):
+        second.step()
+    third = make(problem, way)
+    third.restore(kept)  # a snapshot is not used up
+    for _ in range(4):
+        third.step()
+    for again in (second, third):
+        assert_array_equal(again.alpha, first.alpha)
+        assert_array_equal(again.gradient, first.gradient)
