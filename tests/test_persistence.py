@@ -46,7 +46,7 @@ def saved(fitted, tmp_path):
         {"random_state": np.random.RandomState(3)},
         {"max_basis": 1},
     ],
-    ids=str,
+    ids=lambda parameters: "-".join(parameters) or "default",
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_predictions_are_bit_exact(parameters, tmp_path):

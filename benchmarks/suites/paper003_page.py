@@ -235,8 +235,9 @@ def local_minima(suite: Suite, records: Sequence[Record]) -> list[str]:
         "FGCV minimises GCV over a ridge for every weight; RFS, over one ridge for all, which is a "
         "special case (but for FGCV's least ridge, alpha = 1/N). Where RFS ends with a lower GCV "
         "at the same width, FGCV is in a local minimum, which no single addition, deletion or "
-        "change of one ridge leaves. Partitions where that is so at the width that FGCV chose, "
-        f"with GCV in units of the targets' variance: {', '.join(counts)}.",
+        "change of one ridge leaves, or is held back by that least ridge. Partitions where that is "
+        "so at the width that FGCV chose, with GCV in units of the targets' variance: "
+        f"{', '.join(counts)}.",
         "",
     ]
 

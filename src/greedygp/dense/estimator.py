@@ -236,9 +236,7 @@ class GPRegressor(
                 raise TypeError(f"{name} must be True or False; got {getattr(self, name)!r}.")
         check_number("time_limit", self.time_limit, above=0, or_none=True)
         if not isinstance(self.checkpoint, str | os.PathLike | None):
-            raise TypeError(
-                f"checkpoint must be the path of a file, or None; got {self.checkpoint!r}."
-            )
+            raise TypeError(f"checkpoint must be a path, or None; got {self.checkpoint!r}.")
 
     def _hyperparameters(self, data: TrainingData, rng: np.random.Generator, begin: float) -> Point:
         """Return kernel and noise, learnt in at most half of the time."""
@@ -305,8 +303,7 @@ class GPRegressor(
         if solution.status == "hopeless":
             system.hold = False  # the matrix makes room for its factor
             solver = CholeskySolver(system, data.y, solver.alpha)
-            direct = solve(solver, limits, lambda solver, _: tasks.step(solver))
-            solution = solution.followed_by(direct)
+            solution = solution.followed_by(solve(solver, limits, lambda s, _: tasks.step(s)))
         self._posterior = self._posterior_of(solver, data, recipe)
         self._targets, self._loo_dropped = data.y, data.dropped
         self._store(data, solver, solution)
@@ -324,10 +321,9 @@ class GPRegressor(
             if file is not None:
                 file.after_step(n_iter)
             norms.append(solver.norm)
-            if tasks.step(solver):
-                return True
-            gave_up = may_give_up and is_hopeless(norms, limits.tol, solver.system.n)
-            return gave_up
+            stop = tasks.step(solver)
+            gave_up = not stop and may_give_up and is_hopeless(norms, limits.tol, solver.system.n)
+            return stop or gave_up
 
         solution = solve(solver, limits, watch, 0 if file is None else file.resume())
         if gave_up:
