@@ -50,7 +50,7 @@ def test_success_is_not_declared_on_a_gradient_that_is_not_from_scratch(Problem)
 
 def test_a_solver_that_gets_nowhere_stalls(Problem):
     problem = Problem(n=40)
-    solution = solve(Liar(problem.system(), problem.y), Limits(TOL))
+    solution = solve(Liar(problem.system(), problem.y), Limits(TOL, max_iter=100))
     assert solution.status == "stalled"
     assert solution.norm == pytest.approx(np.max(np.abs(problem.y)))
     assert solution.n_iter < 10

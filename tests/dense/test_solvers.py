@@ -34,7 +34,7 @@ each_problem = pytest.mark.parametrize("problem", PROBLEMS)
 @each_problem
 def test_agrees_with_a_dense_solve(Problem, problem, way):
     problem = Problem(**PROBLEMS[problem])
-    solution = solve(make(problem, way), Limits(TOL))
+    solution = solve(make(problem, way), Limits(TOL, max_iter=20_000))
     assert solution.converged
     assert solution.status == "converged"
     assert solution.norm <= TOL
