@@ -11,7 +11,7 @@ from dense.problems import (
 )
 from greedygp.dense import conjugate_gradient
 from greedygp.dense.cholesky import CholeskySolver, factor_of
-from greedygp.dense.conjugate_gradient import random_pivots
+from greedygp.dense.conjugate_gradient import _independent, random_pivots
 from greedygp.dense.solver import Limits, solve
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.kernels import Constant, Gaussian, Linear
@@ -21,6 +21,34 @@ def test_conjugate_gradients_end_after_as_many_steps_as_there_are_eigenvalues(Pr
     problem = Problem(n=30, kernel=Linear([0.7, 1.4]), noise=0.5)
     solution = solve(make(problem, "cg"), Limits(1e-9))
     assert solution.n_iter <= 4
+
+
+@pytest.mark.parametrize("way", ["cg", "pcg"])
+def test_conjugate_gradients_begin_anew_from_a_gradient_from_scratch(Problem, way):
+    problem = Problem(n=30, p=2)
+    solver = make(problem, way)
+    for _ in range(3):
+        solver.step()
+    solver.alpha += np.random.default_rng(0).normal(size=(2, 30))
+    solver.refresh()
+    residual = -problem.dense().gradient(solver.alpha.T).T
+    expected = solver.precondition(residual)
+    assert_allclose(solver.direction, expected, rtol=0, atol=1e-11)
+    assert_allclose(solver.rz, np.sum(residual * expected, axis=1), rtol=1e-10)
+
+
+def test_rows_of_nothing_but_rounding_are_not_independent():
+    """LAPACK takes the first pivot whatever it is."""
+    for matrix in (np.array([[-1e-9]]), 1e-12 * np.eye(3), np.zeros((2, 2))):
+        rows, triangle = _independent(matrix, 1e-8)
+        assert len(rows) == 0
+        assert triangle.shape == (0, 0)
+    rows, triangle = _independent(
+        np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 4.0]]), 1e-8
+    )
+    assert len(rows) == 2
+    assert rows[0] == 2
+    assert_allclose(triangle, np.diag([2.0, 1.0]))
 
 
 @pytest.mark.parametrize("rank", [1, 10, 50])
