@@ -375,10 +375,29 @@ class TestLimits:
             assert thread_count() == 1
             assert len(Backend(np.zeros(1)).block_sizes(8192)) == 1
 
-    def test_limits_inside_do_not_nest_threads(self):
-        """A backend made while threads are over blocks works alone."""
+    def test_a_backend_made_inside_has_the_same_threads(self):
+        """The limit that BLAS has inside is not the user's."""
         with threaded(2).threads_over_blocks():
-            assert Backend(np.zeros(1)).threads == 1
+            inside = Backend(np.zeros(1))
+            assert inside.threads == 2
+            with inside.threads_over_blocks():
+                assert thread_count() == 2
+            assert set(blas_threads()) == {1}
+        with threadpool_limits(1, user_api="blas"):
+            assert thread_count() == 1
+
+    def test_a_helper_works_alone(self):
+        """What is made in another thread does not start threads of its own."""
+        backend = threaded(2)
+        with backend.threads_over_blocks():
+            found = Background(backend, lambda _: Backend(np.zeros(1)).threads, [0])
+            wait_for(found)
+            assert found.results() == [1]
+
+
+def wait_for(background):
+    while not all(task.done() for task in background._tasks):
+        time.sleep(0.001)
 
 
 def shared_between_threads(backend):

@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -23,6 +24,8 @@ import array_api_compat
 import numpy as np
 import scipy.linalg
 from threadpoolctl import ThreadpoolController
+
+from greedygp.triangular import solve_in_place
 
 Array = Any
 
@@ -63,6 +66,7 @@ class Backend:
         self.dtype = example.dtype
         self.is_numpy = array_api_compat.is_numpy_array(example)
         self.is_torch = array_api_compat.is_torch_array(example)
+        self.on_host = self.is_numpy or "cpu" in str(self.device).lower()
         self.threads = thread_count() if self.is_numpy else 1
 
     # --- making and moving -------------------------------------------------------------------
@@ -216,7 +220,7 @@ class Backend:
             To be filled and returned; it may be `right` itself.
         """
         if out is not None and self.is_numpy and self.dtype == np.float64:
-            return _solve_in_place(factor, right, transposed, out)
+            return solve_in_place(factor, right, transposed, out)
         factor, wide = (factor.T if transposed else factor), self.wide(right)
         if self.is_numpy:
             solved = scipy.linalg.solve_triangular(
@@ -272,26 +276,12 @@ class Backend:
         if self.threads == 1:
             yield
             return
-        with _blas().limit(limits=1, user_api="blas"):
-            yield
-
-
-def _solve_in_place(
-    factor: np.ndarray, right: np.ndarray, transposed: bool, out: np.ndarray
-) -> np.ndarray:
-    """Solve with a lower triangular factor into `out`, a C-ordered float64 array.
-
-    BLAS sees C-ordered rows as Fortran columns: `out' factor' = right'` is solved from the right.
-    """
-    if out is not right:
-        out[...] = right
-    factor = np.ascontiguousarray(factor).T
-    solved = scipy.linalg.blas.dtrsm(
-        1.0, factor, out.T, side=1, lower=0, trans_a=int(transposed), overwrite_b=True
-    )
-    if not np.shares_memory(solved, out):
-        out[...] = solved.T
-    return out
+        granted = _granted.set(self.threads)
+        try:
+            with _blas().limit(limits=1, user_api="blas"):
+                yield
+        finally:
+            _granted.reset(granted)
 
 
 class Background:
@@ -329,6 +319,10 @@ class Background:
         return task
 
 
+# The threads of :meth:`Backend.threads_over_blocks`, in the thread that called it.
+_granted: ContextVar[int | None] = ContextVar("granted", default=None)
+
+
 @cache
 def _blas() -> ThreadpoolController:
     return ThreadpoolController()
@@ -341,6 +335,12 @@ def _pool(process: int, threads: int) -> ThreadPoolExecutor:
 
 
 def thread_count() -> int:
-    """Return how many threads BLAS may use now (its own limit, or the number of cores)."""
+    """Return how many threads there are to work with: BLAS's own limit, or the number of cores.
+
+    Where BLAS is serial because the threads belong to blocks of rows, it is their number.
+    """
+    granted = _granted.get()
+    if granted is not None:
+        return granted
     limits = [lib.num_threads for lib in _blas().lib_controllers if lib.user_api == "blas"]
     return max(limits, default=os.cpu_count() or 1)

@@ -46,7 +46,7 @@ def checked(solver):
     """Small blocks, so that every solver needs many steps, and a tolerance for comparisons."""
     return fixed(
         solver=solver,
-        kernel=Gaussian(1.0, 1.0),
+        kernel=Gaussian(1.0, 0.3),
         noise_variance=1.0,
         normalize_y=True,
         block_size=30,
@@ -57,7 +57,7 @@ def checked(solver):
 
 
 @parametrize_with_checks(
-    [GPRegressor(), *(checked(solver) for solver in NAMES)],
+    [GPRegressor(hyperparameter_rows=30), *(checked(solver) for solver in NAMES)],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):

@@ -1,5 +1,6 @@
 """Predictions of a full GP against the joint Gaussian, by factor and by solves."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -15,7 +16,7 @@ from greedygp.dense.solvers import SOLVERS, SolverOptions
 from greedygp.prediction import sample
 
 ITERATIVE = tuple(name for name in SOLVERS if name != "cholesky")
-OPTIONS = {"block_size": 8, "working_set": 5, "rank": 6}
+OPTIONS = {"block_size": 8, "working_set": 5, "rank": 6, "memory_limit": 0.0}
 LOOSE = {"cg": 3, "pcg": 1, "smo": 20, "bcd_cyclic": 3, "bcd_gradient": 3, "gbcd": 1}
 
 each_solver = pytest.mark.parametrize("solver", SOLVERS)
@@ -158,8 +159,30 @@ def test_tiles_of_less_than_a_row(Problem, monkeypatch):
     assert_allclose(posterior(problem, "cholesky").mean(X), expected, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("memory_limit", [0.0, 2.0**31])
-def test_the_memory_limit_holds_for_variances(Problem, monkeypatch, memory_limit):
+@pytest.mark.parametrize("rows, memory_limit, wanted", [(3, 0.0, "solve"), (3, 1e9, "factor")])
+@pytest.mark.parametrize("task", ["mean_and_variance", "covariance"])
+def test_a_factor_is_made_where_the_matrix_may_be_held(Problem, task, rows, memory_limit, wanted):
+    problem = Problem(n=24, weighted=True)
+    fitted = posterior(problem, "cg", memory_limit=memory_limit)
+    found, X = getattr(fitted, task), new_inputs(rows)
+    made = found(X)
+    assert (fitted.any_factor is not None) == (wanted == "factor")
+    exact = problem.dense().predict(X)[1]
+    made, exact = (made, exact) if task == "covariance" else (made[1], np.diag(exact))
+    assert_allclose(made, exact, rtol=0, atol=1e-8)
+
+
+def test_few_variances_need_no_factor(Problem, monkeypatch):
+    """Their solves are shorter."""
+    monkeypatch.setattr(module, "STEPS", 2)
+    fitted = posterior(Problem(n=24), "cg", memory_limit=1e9)
+    fitted.mean_and_variance(new_inputs(3))
+    assert fitted.any_factor is None
+    fitted.mean_and_variance(new_inputs(4))
+    assert fitted.any_factor is not None
+
+
+def test_the_matrix_of_few_solves_is_held_where_it_may(Problem, monkeypatch):
     systems = []
 
     class Watched(module.System):
@@ -168,9 +191,21 @@ def test_the_memory_limit_holds_for_variances(Problem, monkeypatch, memory_limit
             systems.append(self)
 
     monkeypatch.setattr(module, "System", Watched)
-    fitted = posterior(Problem(n=24), "cg", memory_limit=memory_limit)
-    fitted.mean_and_variance(new_inputs(3))
-    assert [system.hold for system in systems] == [memory_limit > 0]
+    monkeypatch.setattr(module, "STEPS", 0)
+    for memory_limit in (0.0, 1e9):
+        posterior(Problem(n=24), "cg", memory_limit=memory_limit).mean_and_variance(new_inputs(3))
+    assert [system.hold for system in systems] == [False, True]
+
+
+def test_a_factor_made_on_demand_is_not_stored_with_the_model(Problem):
+    fitted = posterior(Problem(n=24), "cg", memory_limit=1e9)
+    variance = fitted.mean_and_variance(new_inputs())[1]
+    again = pickle.loads(pickle.dumps(fitted))
+    assert fitted.any_factor is not None
+    assert again.any_factor is None
+    assert_array_equal(again.mean_and_variance(new_inputs())[1], variance)
+    given = posterior(Problem(n=24), "cholesky")
+    assert pickle.loads(pickle.dumps(given)).any_factor is not None
 
 
 # ----------------------------------------------------------------------------------- the warning
@@ -178,7 +213,7 @@ def test_the_memory_limit_holds_for_variances(Problem, monkeypatch, memory_limit
 
 def test_variances_that_did_not_converge_are_told(Problem):
     fitted = posterior(Problem(n=40), "cg", max_iter=1)
-    message = r"17 predictive variances ended with 'max_iter' at a gradient of .*Raise max_iter"
+    message = r"17 predictive variances \(or samples\) ended with 'max_iter' at a gradient of .*Raise max_iter"
     with pytest.warns(ConvergenceWarning, match=message):
         fitted.mean_and_variance(new_inputs())
     with warnings.catch_warnings():

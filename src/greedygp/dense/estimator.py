@@ -19,10 +19,12 @@ from greedygp import advice
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import TrainingData
 from greedygp.dense.checkpoint import Checkpoint
-from greedygp.dense.cholesky import CholeskySolver, factor_of
+from greedygp.dense.cholesky import CholeskySolver
 from greedygp.dense.hyperparameters import learn_hyperparameters
 from greedygp.dense.objectives import DENSE_OBJECTIVES, loo_residuals
+from greedygp.dense.pathwise import pathwise_samples
 from greedygp.dense.posterior import DensePosterior, Recipe
+from greedygp.dense.progress import SolveTasks
 from greedygp.dense.solver import Limits, Solution, Solver, solve
 from greedygp.dense.solvers import (
     SOLVERS,
@@ -41,6 +43,7 @@ from greedygp.validation import (
     check_choice,
     check_integer,
     check_number,
+    check_predict_inputs,
     check_training_data,
     check_weights,
 )
@@ -50,7 +53,6 @@ __all__ = ["GPRegressor"]
 LEARNING_ITERATIONS = 100
 LIMITS = "max_iter, time_limit or tol"
 REMEDIES = {"stalled": "tol or noise_variance"}
-CARRIED = ("n_features_in_", "feature_names_in_", "_scale", "_target_shape")
 
 
 class GPRegressor(
@@ -206,7 +208,7 @@ class GPRegressor(
         data = TrainingData(X, y, check_weights(sample_weight, X), self.normalize_y)
         self._target_shape, self._scale = tuple(y.shape[1:]), data.scale
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        tasks = _SolveTasks(self, given)
+        tasks = SolveTasks(self, given)
         deadline = None if self.time_limit is None else begin + self.time_limit
         with data.backend.threads_over_blocks():
             point = self._hyperparameters(data, rng, begin)
@@ -279,7 +281,7 @@ class GPRegressor(
             memory_limit=float(self.memory_limit),
         )
 
-    def _solve(self, data, point: Point, rng, deadline, tasks: _SolveTasks) -> None:
+    def _solve(self, data, point: Point, rng, deadline, tasks: SolveTasks) -> None:
         """Solve the system, and keep what predictions need."""
         options = self._options
         n = data.X.shape[0]
@@ -309,7 +311,7 @@ class GPRegressor(
         self._store(data, solver, solution)
 
     def _run(
-        self, solver: Solver, limits: Limits, tasks: _SolveTasks, may_give_up: bool = False
+        self, solver: Solver, limits: Limits, tasks: SolveTasks, may_give_up: bool = False
     ) -> Solution:
         """Drive the solver; the file of the solve, if there is one, goes with it."""
         file = None if self.checkpoint is None else Checkpoint(self.checkpoint, solver)
@@ -376,7 +378,45 @@ class GPRegressor(
                 stacklevel=5,
             )
 
-    # --- leave-one-out ---------------------------------------------------------------------------
+    # --- samples and leave-one-out ---------------------------------------------------------------
+
+    def sample_y(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: Any = 0,
+        *,
+        noise: bool = True,
+        pathwise: bool = False,
+    ) -> Array:
+        """Draw samples of the targets at X from the posterior.
+
+        Parameters
+        ----------
+        X : (N, D) array-like
+        n_samples : int
+        random_state : int, RandomState or None
+        noise : bool
+            Whether the samples include the noise of a target.
+        pathwise : bool
+            Whether samples of the prior are moved to the posterior, by one solve a sample, instead
+            of drawing from the N x N covariance, which takes N solves: for many inputs and few
+            samples. The covariances of the prior are then those of a factor of limited rank.
+
+        Returns
+        -------
+        (N, n_samples) or (N, p, n_samples) array
+        """
+        if not pathwise:
+            return super().sample_y(X, n_samples, random_state, noise=noise)
+        check_is_fitted(self, "_posterior")
+        check_integer("n_samples", n_samples, 1)
+        X = check_predict_inputs(self, X)
+        rng = check_random_state(random_state)
+        samples = to_numpy(pathwise_samples(self._posterior, X, n_samples, rng)).astype(np.float64)
+        if noise:
+            samples += np.sqrt(self.noise_variance_) * rng.standard_normal(samples.shape)
+        return Backend(X).asarray(self._scale.samples(samples, self._target_shape))
 
     def loo_predict(self) -> tuple[Array, Array]:
         """Predict every training row from all the others, in closed form.
@@ -393,57 +433,18 @@ class GPRegressor(
         check_is_fitted(self, "_posterior")
         posterior = self._posterior
         assert isinstance(posterior, DensePosterior)
-        if posterior.factor is None:
-            n = posterior.X.shape[0]
-            if not matrix_fits(n, posterior.recipe.options):
-                raise ValueError(
-                    f"Leave-one-out predictions need the factor of a {n} x {n} matrix, "
-                    f"{8e-9 * n * n:.1f} GB; memory_limit={self.memory_limit:.3g} does not allow "
-                    "it. Raise memory_limit, or use SparseGPRegressor."
-                )
-            posterior.factor = factor_of(
-                System(self.kernel_, self.noise_variance_, posterior.X, posterior.weights)
+        n = posterior.X.shape[0]
+        if posterior.any_factor is None and not matrix_fits(n, posterior.recipe.options):
+            raise ValueError(
+                f"Leave-one-out predictions need the factor of a {n} x {n} matrix, "
+                f"{8e-9 * n * n:.1f} GB; memory_limit={self.memory_limit:.3g} does not allow "
+                "it. Raise memory_limit, or use SparseGPRegressor."
             )
+        factor = posterior.make_factor()
         weights = None if posterior.weights is None else to_numpy(posterior.weights)
         alpha = to_numpy(posterior.alpha).astype(np.float64).T
-        residual, variance = loo_residuals(posterior.factor, alpha, self.noise_variance_, weights)
+        residual, variance = loo_residuals(factor, alpha, self.noise_variance_, weights)
         mean = to_numpy(self._targets).astype(np.float64).T - residual
         backend = Backend(posterior.X)
         self._loo = (backend.asarray(mean), backend.asarray(variance))
         return super().loo_predict()
-
-
-class _SolveTasks:
-    """The solve as scikit-learn's callbacks see it: a task with one subtask a step."""
-
-    def __init__(self, estimator: GPRegressor, given: dict[str, Any]):
-        self.estimator, self.given = estimator, given
-        self.model_of: Any = None
-        self.solver: Solver | None = None
-        self.context = estimator._init_callback_context(max_subtasks=estimator.max_iter)
-        self.context.call_on_fit_task_begin(estimator=estimator, **given)
-
-    def step(self, solver: Solver) -> bool:
-        """Report a step that is done; a true result asks to stop."""
-        self.solver = solver
-        task = self.context.subcontext(task_name="step")
-        task.call_on_fit_task_begin(estimator=self.estimator, **self.given)
-        return self._end(task)
-
-    def end(self) -> None:
-        """Report that the fit is done."""
-        self._end(self.context)
-
-    def _end(self, task: Any) -> bool:
-        return task.call_on_fit_task_end(
-            estimator=self.estimator, reconstruction_attributes=self._so_far, **self.given
-        )
-
-    def _so_far(self) -> dict[str, Any]:
-        """Return what the model would be if the fit ended now."""
-        known = vars(self.estimator)
-        now = {name: known[name] for name in CARRIED if name in known}
-        now |= {name: known[name] for name in ("kernel_", "noise_variance_")}
-        if self.solver is None:
-            return now | {"_posterior": known.get("_posterior")}
-        return now | {"_posterior": self.model_of(self.solver)}

@@ -1,8 +1,9 @@
 """Predictions of a full GP: means from the dual variables, variances from more solves.
 
 The mean at x is `k_*'alpha`. The variance needs `a = A^-1 k_*` for every x: by the Cholesky factor
-where it is at hand, else by the solver that found alpha, for many x together, since they share the
-kernel columns of each step. An inexact `a`, with gradient `g = A a - k_*`, enters as
+where it is at hand, or where the matrix may be held and so many x are asked for that a factor costs
+less than their solves; else by the solver that found alpha, for many x together, since they share
+the kernel columns of each step. An inexact `a`, with gradient `g = A a - k_*`, enters as
 `k_** - a'(k_* - g)`, which is never too small, and whose error is of second order in that of `a`.
 """
 
@@ -11,12 +12,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.dense.cholesky import factor_of
 from greedygp.dense.solver import Limits, Solver, solve
 from greedygp.dense.solvers import SolverOptions, make_solver, matrix_fits
 from greedygp.dense.system import System
@@ -25,6 +28,7 @@ from greedygp.kernels import Kernel
 __all__ = ["DensePosterior", "Recipe"]
 
 ROWS_TOGETHER = 1000  # test rows whose variances are solved for together
+STEPS = 100  # of a solver, about, which all cost what a factor's n^3 / 3 costs at n / 300 test rows
 TILE_ENTRIES = 4_000_000
 
 
@@ -69,18 +73,25 @@ class DensePosterior:
         self.kernel, self.noise_variance = kernel, noise_variance
         self.X, self.alpha, self.weights, self.factor = X, alpha, weights, factor
         self.recipe = recipe
+        self._lent: np.ndarray | None = None  # a factor made on demand
 
-    def mean(self, X: Array) -> Array:
-        """Return the mean of the targets at X, (rows, p)."""
-        X = self._like_training(X)
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be made again, and is large."""
+        return self.__dict__ | {"_lent": None}
+
+    def mean(self, X: Array, alpha: Array | None = None) -> Array:
+        """Return the mean of the targets at X, (rows, p), or of what has other dual variables."""
+        X = self.like_training(X)
         backend = Backend(self.X)
-        parts = [backend.matmul(K, self.alpha.T) for K in self._cross(X, self._rows_of_a_tile())]
+        alpha = self.alpha if alpha is None else alpha
+        parts = [backend.matmul(K, alpha.T) for K in self._cross(X, self._rows_of_a_tile())]
         return parts[0] if len(parts) == 1 else backend.xp.concat(parts, axis=0)
 
     def mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         """Return the mean (rows, p) and the variance of the latent value (rows,)."""
-        X = self._like_training(X)
+        X = self.like_training(X)
         backend = Backend(self.X)
+        self._lend(X.shape[0])
         means, variances, start = [], [], 0
         for K in self._cross(X, ROWS_TOGETHER):
             rows = X[start : start + K.shape[0], :]
@@ -92,10 +103,11 @@ class DensePosterior:
 
     def covariance(self, X: Array) -> Array:
         """Return the covariance of the latent values, (rows, rows)."""
-        X = self._like_training(X)
+        X = self.like_training(X)
         backend = Backend(self.X)
+        self._lend(X.shape[0])
         K = self.kernel(X, self.X)
-        if self.factor is not None:
+        if self.any_factor is not None:
             half = self._half(K)
             explained = backend.asarray(half.T @ half)
         else:
@@ -104,10 +116,42 @@ class DensePosterior:
         covariance = self.kernel(X) - explained
         return 0.5 * (covariance + covariance.T)
 
+    @property
+    def any_factor(self) -> np.ndarray | None:
+        """The Cholesky factor of `A`, if one is at hand."""
+        return self._lent if self.factor is None else self.factor
+
+    def make_factor(self) -> np.ndarray:
+        """Return the Cholesky factor of `A`, made if there is none, and kept."""
+        if self.any_factor is None:
+            self._lent = factor_of(System(self.kernel, self.noise_variance, self.X, self.weights))
+        assert self.any_factor is not None
+        return self.any_factor
+
+    def _lend(self, rows: int) -> None:
+        """Make a factor where so many rows are worth it, and it may be held.
+
+        An accelerator is better at the solves than the host at a factor.
+        """
+        n = self.X.shape[0]
+        worth = 3 * STEPS * rows >= n and Backend(self.X).on_host
+        if worth and self.recipe.solver != "cholesky" and matrix_fits(n, self.recipe.options):
+            self.make_factor()
+
+    def solved_for(self, right: Array) -> Array:
+        """Return `A^-1` times each line of `right`, (b, n)."""
+        self._lend(right.shape[0])
+        factor = self.any_factor
+        if factor is None:
+            return self._solved(right).alpha
+        lines = to_numpy(right).astype(np.float64).T
+        solved = scipy.linalg.cho_solve((factor, True), lines, check_finite=False)
+        return Backend(self.X).asarray(np.ascontiguousarray(solved.T))
+
     def _explained(self, K: Array) -> Array:
         """Return `k_*'A^-1 k_*` for every line of K, (b,)."""
         backend = Backend(self.X)
-        if self.factor is not None:
+        if self.any_factor is not None:
             return backend.asarray(np.sum(self._half(K) ** 2, axis=0))
         solver = self._solved(K)
         return backend.asarray(backend.row_dots(solver.alpha, K - solver.gradient))
@@ -115,7 +159,7 @@ class DensePosterior:
     def _half(self, K: Array) -> np.ndarray:
         """Return `L^-1 k_*` for every line of K, (n, b), on the host."""
         right = to_numpy(K).astype(np.float64).T
-        return scipy.linalg.solve_triangular(self.factor, right, lower=True, check_finite=False)
+        return scipy.linalg.solve_triangular(self.any_factor, right, lower=True, check_finite=False)
 
     def _solved(self, K: Array) -> Solver:
         recipe = self.recipe
@@ -126,15 +170,15 @@ class DensePosterior:
         solution = solve(solver, recipe.limits)
         if not solution.converged:
             warnings.warn(
-                f"The solve for {K.shape[0]} predictive variances ended with {solution.status!r} "
-                f"at a gradient of {solution.norm:.1e}; they may be too large. Raise max_iter or "
-                "tol.",
+                f"The solve for {K.shape[0]} predictive variances (or samples) ended with "
+                f"{solution.status!r} at a gradient of {solution.norm:.1e}; they may be too large. "
+                "Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
         return solver
 
-    def _like_training(self, X: Array) -> Array:
+    def like_training(self, X: Array) -> Array:
         """Return inputs where, and in the dtype that, the training rows are."""
         return Backend(self.X).asarray(X if type(X) is type(self.X) else to_numpy(X))
 

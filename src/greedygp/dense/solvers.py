@@ -24,6 +24,7 @@ __all__ = [
     "SOLVERS",
     "SolverOptions",
     "choose_solver",
+    "default_rank",
     "is_hopeless",
     "make_solver",
     "matrix_fits",
