@@ -29,7 +29,15 @@ from greedygp.triangular import solve_in_place
 
 Array = Any
 
-__all__ = ["Array", "Backend", "Background", "detached", "namespace", "to_numpy"]
+__all__ = [
+    "Array",
+    "Backend",
+    "Background",
+    "detached",
+    "namespace",
+    "numpy_threads_only",
+    "to_numpy",
+]
 
 
 def namespace(*arrays: Array) -> Any:
@@ -282,6 +290,22 @@ class Backend:
                 yield
         finally:
             _granted.reset(granted)
+
+
+@contextmanager
+def numpy_threads_only() -> Iterator[None]:
+    """While this lasts, no BLAS library but NumPy's has threads.
+
+    NumPy's and SciPy's wheels bring a library each. Threads of one wait for work in a loop for a
+    while after each call, and take the cores from those of the other, where calls alternate.
+    """
+    libraries = [lib for lib in _blas().lib_controllers if lib.user_api == "blas"]
+    others = [lib.filepath for lib in libraries if "numpy" not in lib.filepath]
+    if len(others) == len(libraries):  # there is one for both, or nobody knows
+        yield
+        return
+    with _blas().select(filepath=others).limit(limits=1):
+        yield
 
 
 class Background:

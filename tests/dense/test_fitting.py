@@ -154,7 +154,7 @@ def test_no_warning_without_a_reason():
 
 def test_variances_that_did_not_converge_are_told_where_they_were_asked_for():
     X, y = data()
-    model = fixed(solver="smo", max_iter=4)
+    model = fixed(solver="smo", max_iter=4, memory_limit=0)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     with pytest.warns(ConvergenceWarning, match="variances"):

@@ -255,7 +255,11 @@ def test_all_names_make_solvers(Problem):
 
 @pytest.mark.parametrize("n", [1, 10, 1000, 100_000, 10**7, 10**9])
 def test_default_sizes(n):
-    for size in (solvers.default_block(n), solvers.default_rank(n)):
+    for size in (
+        solvers.default_block(n),
+        solvers.default_rank(n, True),
+        solvers.default_rank(n, False),
+    ):
         assert 1 <= size <= max(2000, n)
         assert size <= 100 or 8 * n * size <= solvers.PANEL_BYTES
 

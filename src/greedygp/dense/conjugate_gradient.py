@@ -132,7 +132,9 @@ def random_pivots(system: System, rank: int, rng: np.random.Generator) -> Array:
         lines -= backend.matmul(before.T, factor[:size, :])
         small = to_numpy(backend.xp.take(lines, chosen, axis=1)).astype(np.float64)
         least_pivot = max(1e-8 * float(np.max(left[pivots])), noise)
-        kept, triangle = _independent(0.5 * (small + small.T), least_pivot)
+        small = 0.5 * (small + small.T)
+        small[np.diag_indices(len(pivots))] = left[pivots]  # equal where the kernel's diagonal is
+        kept, triangle = _independent(small, least_pivot)
         left[pivots] = 0.0
         if len(kept) == 0:
             continue

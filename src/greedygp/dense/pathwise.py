@@ -42,9 +42,10 @@ def pathwise_samples(
     backend, p = Backend(posterior.X), posterior.alpha.shape[0]
     n, count = posterior.X.shape[0], n_samples * p
     rng = np.random.default_rng(random_state.randint(2**31))
+    noise = rng.standard_normal((count, n))
     prior = backend.asarray(prior_samples(posterior, X, count, rng))
     ridge = System(posterior.kernel, posterior.noise_variance, posterior.X, posterior.weights).ridge
-    noise = rng.standard_normal((count, n)) * np.sqrt(to_numpy(ridge).astype(np.float64))
+    noise *= np.sqrt(to_numpy(ridge).astype(np.float64))
     seen = prior[:, :n] + backend.asarray(noise)
     draws = prior[:, n:] - posterior.mean(X, posterior.solved_for(seen)).T
     means = posterior.mean(X)
@@ -59,10 +60,11 @@ def prior_samples(
     backend = Backend(posterior.X)
     both = backend.xp.concat([posterior.X, X], axis=0)
     joint = System(posterior.kernel, posterior.noise_variance, both)
-    rank = min(joint.n, max(LEAST_RANK, default_rank(joint.n)))
+    rank = min(joint.n, max(LEAST_RANK, default_rank(joint.n, False)))
+    # Drawn first: how many pivots the factor ends with may hang on rounding.
+    z, independent = rng.standard_normal((count, rank)), rng.standard_normal((count, joint.n))
     factor = random_pivots(joint, rank, rng)
-    z = backend.asarray(rng.standard_normal((count, factor.shape[0])))
+    z = backend.asarray(z[:, : factor.shape[0]])
     smooth = to_numpy(backend.matmul(z, factor)).astype(np.float64)
     left = to_numpy(posterior.kernel.diag(both) - backend.column_squares(factor))
-    rest = np.sqrt(np.maximum(left.astype(np.float64), 0.0))
-    return smooth + rest * rng.standard_normal((count, joint.n))
+    return smooth + np.sqrt(np.maximum(left.astype(np.float64), 0.0)) * independent

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array, to_numpy
+from greedygp.arrays import Array, numpy_threads_only, to_numpy
 from greedygp.dense.system import System
 
 __all__ = ["HISTORY_FIELDS", "Limits", "Solution", "Solver", "solve"]
@@ -165,6 +165,13 @@ def solve(
     first : int
         Steps made before, where a solve goes on.
     """
+    with numpy_threads_only():
+        return _solve(solver, limits, watch, first)
+
+
+def _solve(
+    solver: Solver, limits: Limits, watch: Callable[[Solver, int], bool] | None, first: int
+) -> Solution:
     begin = time.perf_counter()
     history: list[tuple] = []
     n_iter, status, progress = first, "", _Progress()

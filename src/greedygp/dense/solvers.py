@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedygp.arrays import Array
+from greedygp.arrays import Array, numpy_threads_only
 from greedygp.dense.block_descent import CyclicDescent, GradientDescent, GreedyDescent
 from greedygp.dense.cholesky import CholeskySolver
 from greedygp.dense.conjugate_gradient import ConjugateGradient, PreconditionedConjugateGradient
@@ -36,7 +36,7 @@ ROWS_A_LOOK = 300  # rows for every step after which the steps are judged
 ROWS_A_STEP = 100  # rows for every step that takes as long as its share of a factorisation
 PANEL_BYTES = 2**30  # of the columns of a block
 MEMORY = 30  # earlier steps that a step of gbcd is made conjugate to
-STAGES = 8  # in which a block is chosen
+STAGES = 4  # in which a block is chosen
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,9 @@ def make_solver(
     if name == "cg":
         return ConjugateGradient(system, y, alpha)
     if name == "pcg":
-        rank = options.rank or default_rank(system.n)
-        return PreconditionedConjugateGradient(system, y, alpha, rank=rank, rng=rng)
+        rank = options.rank or default_rank(system.n, system.hold)
+        with numpy_threads_only():
+            return PreconditionedConjugateGradient(system, y, alpha, rank=rank, rng=rng)
     if name == "smo":
         return SMO(system, y, alpha)
     size = options.block_size or default_block(system.n)
@@ -134,7 +135,8 @@ def default_block(n: int) -> int:
     return int(max(min(n, 100), min(np.clip(n // 10, 500, 1000), by_memory)))
 
 
-def default_rank(n: int) -> int:
-    """Return the rank of the preconditioner."""
+def default_rank(n: int, hold: bool) -> int:
+    """Return the rank of the preconditioner; steps are cheap where the kernel matrix is held."""
     by_memory = PANEL_BYTES // (8 * n)
-    return int(max(min(n, 50), min(np.clip(n // 5, 200, 2000), by_memory)))
+    by_rows = np.clip(n // 10 if hold else n // 5, 200, 2000)
+    return int(max(min(n, 50), min(by_rows, by_memory)))

@@ -90,7 +90,8 @@ class System:
         return [slice(i, min(i + height, stop)) for i in range(start, stop, height)]
 
     def _map(self, function, items) -> list:
-        return self.backend.map(function, items)
+        with self.backend.threads_over_blocks():
+            return self.backend.map(function, items)
 
     # --- products --------------------------------------------------------------------------------
 
