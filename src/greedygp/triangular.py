@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -20,7 +21,16 @@ __all__ = ["solve_in_place"]
 
 _INTEGER = ctypes.POINTER(ctypes.c_int)
 _REAL = ctypes.POINTER(ctypes.c_double)
-_ARGUMENTS = (*[ctypes.c_char_p] * 4, _INTEGER, _INTEGER, _REAL, _REAL, _INTEGER, _REAL, _INTEGER)
+_ARGUMENTS: tuple[Any, ...] = (
+    *[ctypes.c_char_p] * 4,
+    _INTEGER,
+    _INTEGER,
+    _REAL,
+    _REAL,
+    _INTEGER,
+    _REAL,
+    _INTEGER,
+)
 
 
 def solve_in_place(

@@ -281,6 +281,18 @@ def test_weights_and_repetitions_choose_the_same_width():
 
 
 @pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("n", [5, 8])
+def test_few_rows_end_without_a_warning(kind, n):
+    """The width is chosen on folds of one to seven rows."""
+    for seed in (1, 2, 3):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(n, 2)), rng.normal(size=n)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert np.all(np.isfinite(kind(random_state=0).fit(X, y).predict(X)))
+
+
+@pytest.mark.parametrize("kind", ALL)
 class TestOddData:
     def fit(self, kind, Phi, y, **options):
         model = kind(kernel="precomputed", **options).fit(Phi, y)

@@ -413,6 +413,7 @@ class GPRegressor(
         check_integer("n_samples", n_samples, 1)
         X = check_predict_inputs(self, X)
         rng = check_random_state(random_state)
+        assert isinstance(self._posterior, DensePosterior)
         samples = to_numpy(pathwise_samples(self._posterior, X, n_samples, rng)).astype(np.float64)
         if noise:
             samples += np.sqrt(self.noise_variance_) * rng.standard_normal(samples.shape)

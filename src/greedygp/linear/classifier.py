@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -19,7 +18,7 @@ from greedygp.linear.base import Data, given_kernel, warn_of
 from greedygp.linear.dictionary import Dictionary
 from greedygp.linear.laplace import Mode, fast_rvm_classifier
 from greedygp.linear.loop import PATH_FIELDS, Limits
-from greedygp.linear.parameters import check_parameters
+from greedygp.linear.parameters import LoopParameters, check_parameters
 from greedygp.linear.progress import FitActions
 from greedygp.linear.width import WidthSearch
 from greedygp.summary import SummaryMixin
@@ -30,7 +29,9 @@ __all__ = ["FastRVMClassifier"]
 QUICK = 10.0  # tolerance while a width is looked for, in units of `tol`
 
 
-class FastRVMClassifier(SummaryMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class FastRVMClassifier(
+    LoopParameters, SummaryMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+):
     """The relevance vector machine for classification, by fast maximisation of the evidence.
 
     A logistic model over basis functions, each with a precision of its own for its weight, whose
@@ -98,27 +99,6 @@ class FastRVMClassifier(SummaryMixin, CallbackSupportMixin, ClassifierMixin, Bas
     (True, True)
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Kernel | ScikitLearnKernel | str | None = None,
-        fit_intercept: bool = True,
-        max_basis: int | None = None,
-        tol: float = 1e-5,
-        max_iter: int = 10_000,
-        working_set: int | None = None,
-        cv: Any = 5,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.fit_intercept = fit_intercept
-        self.max_basis = max_basis
-        self.tol = tol
-        self.max_iter = max_iter
-        self.working_set = working_set
-        self.cv = cv
-        self.random_state = random_state
-
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None):
         """Choose basis functions and fit their weights.
@@ -171,9 +151,7 @@ class FastRVMClassifier(SummaryMixin, CallbackSupportMixin, ClassifierMixin, Bas
         limits = Limits(tol, self.max_basis, self.max_iter)
 
         def reweighted(row_weights: np.ndarray) -> Dictionary:
-            return Dictionary(
-                plain.n_rows, plain.n_columns, plain._tile, plain.held, row_weights, intercept
-            )
+            return plain.reweighted(row_weights, intercept)
 
         runs: list[tuple[Mode, Any]] = []
         for number in [1] if n_classes == 2 else range(n_classes):

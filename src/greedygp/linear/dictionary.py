@@ -126,6 +126,10 @@ class Dictionary:
         held, (n, m) = Phi.T, Phi.shape
         return cls(n, m, lambda which: held[which], held, weights, intercept, memory_limit)
 
+    def reweighted(self, weights: np.ndarray, intercept: bool) -> Dictionary:
+        """Return the same columns with other weights of the rows; what is held is shared."""
+        return Dictionary(self.n_rows, self.n_columns, self._tile, self.held, weights, intercept)
+
     def _look_once(self) -> None:
         """Learn the means, squared norms and largest entries of all columns in one pass."""
         M = self.n_columns

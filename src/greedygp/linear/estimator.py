@@ -13,6 +13,7 @@ from greedygp.linear.dictionary import Dictionary
 from greedygp.linear.fitting import fast_gcv, fast_rvm
 from greedygp.linear.loop import Limits, Loop
 from greedygp.linear.model import Solution
+from greedygp.linear.parameters import LoopParameters
 
 __all__ = ["FastGCVRegressor", "FastRVMRegressor"]
 
@@ -61,7 +62,7 @@ def _solution(loop: Loop) -> Solution:
     )
 
 
-class FastGCVRegressor(_LoopRegressor):
+class FastGCVRegressor(LoopParameters, _LoopRegressor):
     """Sparse linear regression by fast generalised cross-validation.
 
     Basis functions, each with a precision of its own for its weight, are added, re-estimated and
@@ -130,27 +131,6 @@ class FastGCVRegressor(_LoopRegressor):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Kernel | ScikitLearnKernel | str | None = None,
-        fit_intercept: bool = True,
-        max_basis: int | None = None,
-        tol: float = 1e-5,
-        max_iter: int = 10_000,
-        working_set: int | None = None,
-        cv: Any = 5,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.fit_intercept = fit_intercept
-        self.max_basis = max_basis
-        self.tol = tol
-        self.max_iter = max_iter
-        self.working_set = working_set
-        self.cv = cv
-        self.random_state = random_state
-
     def _run(self, dictionary, t, limits, rng, watch) -> Loop:
         return fast_gcv(dictionary, t, limits, self.working_set, rng, watch)
 
@@ -160,7 +140,7 @@ class FastGCVRegressor(_LoopRegressor):
         return solution
 
 
-class FastRVMRegressor(_LoopRegressor):
+class FastRVMRegressor(LoopParameters, _LoopRegressor):
     """The relevance vector machine for regression, by fast maximisation of the evidence.
 
     Basis functions, each with a precision of its own for its weight, are added, re-estimated and
@@ -244,15 +224,17 @@ class FastRVMRegressor(_LoopRegressor):
         cv: Any = 5,
         random_state: Any = None,
     ):
-        self.kernel = kernel
-        self.fit_intercept = fit_intercept
+        super().__init__(
+            kernel=kernel,
+            fit_intercept=fit_intercept,
+            max_basis=max_basis,
+            tol=tol,
+            max_iter=max_iter,
+            working_set=working_set,
+            cv=cv,
+            random_state=random_state,
+        )
         self.noise_variance = noise_variance
-        self.max_basis = max_basis
-        self.tol = tol
-        self.max_iter = max_iter
-        self.working_set = working_set
-        self.cv = cv
-        self.random_state = random_state
 
     def _run(self, dictionary, t, limits, rng, watch) -> Loop:
         noise = None if self.noise_variance is None else float(self.noise_variance)

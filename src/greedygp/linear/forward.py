@@ -29,6 +29,7 @@ from greedygp.linear.state import LinearState
 __all__ = ["RidgeSelector", "best_ridge"]
 
 EXACT = 1e-12  # smallest share of the target that is told from nothing
+WORSE = 1e30  # than any log GCV; the minimiser takes differences, so not infinite
 RANGE = np.logspace(-10.0, 6.0, 65)  # ridges tried, relative to the mean of the eigenvalues
 
 
@@ -66,9 +67,9 @@ def best_ridge(
     best = int(np.argmin(values))
     around = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     found = scipy.optimize.minimize_scalar(
-        lambda x: float(log_gcv(np.asarray(x))), bounds=around, method="bounded"
+        lambda x: min(float(log_gcv(np.asarray(x))), WORSE), bounds=around, method="bounded"
     )
-    better = np.isfinite(found.fun) and found.fun < values[best]
+    better = found.fun < min(values[best], WORSE)
     return float(np.exp(found.x if better else grid[best]))
 
 

@@ -1,4 +1,4 @@
-"""Checks of the parameters of the sparse linear models."""
+"""The parameters of the sparse linear models: those that several share, and checks of all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,32 @@ from greedygp.kernels import Kernel
 from greedygp.linear.orthogonal import CRITERIA
 from greedygp.validation import check_choice, check_integer, check_number
 
-__all__ = ["check_parameters"]
+__all__ = ["LoopParameters", "check_parameters"]
+
+
+class LoopParameters:
+    """The parameters of the estimators that add, re-estimate and delete basis functions."""
+
+    def __init__(
+        self,
+        *,
+        kernel: Kernel | ScikitLearnKernel | str | None = None,
+        fit_intercept: bool = True,
+        max_basis: int | None = None,
+        tol: float = 1e-5,
+        max_iter: int = 10_000,
+        working_set: int | None = None,
+        cv: Any = 5,
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.fit_intercept = fit_intercept
+        self.max_basis = max_basis
+        self.tol = tol
+        self.max_iter = max_iter
+        self.working_set = working_set
+        self.cv = cv
+        self.random_state = random_state
 
 
 def check_parameters(estimator: Any) -> None:
