@@ -108,7 +108,8 @@ class PursuitSelector(SparseSelector):
         """Drop some rows; as many fresh ones come as are to be had."""
         assert self._rows is not None
         fresh = self.pool.draw(count)
-        self.pool.put_back(np.setdiff1d(self._rows.index[drop], self._out_for_good))
+        dropped = np.sort(self._rows.index[drop])
+        self.pool.put_back(dropped[~self._out_for_good[dropped]])
         self.pool.remove(fresh)
         drop = drop[np.argsort(drop, kind="stable")]
         self._rows.replace(self.state, drop, fresh, self._take_inputs(fresh))

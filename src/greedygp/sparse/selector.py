@@ -66,7 +66,7 @@ class SparseSelector:
         self._column: Column | None = None
         self._value = np.inf
         self._looked_at_size = -1
-        self._out_for_good: list[int] = []  # the basis, and who was found in its span
+        self._out_for_good = np.zeros(inputs.shape[0], dtype=bool)  # the basis, and its span
 
     @property
     def size(self) -> int:
@@ -95,7 +95,7 @@ class SparseSelector:
     def _drop(self, index: int) -> None:
         """Take a candidate out for good."""
         self.pool.remove(np.array([index]))
-        self._out_for_good.append(index)
+        self._out_for_good[index] = True
 
     def _take_inputs(self, index: np.ndarray) -> Array:
         backend = self.state.backend
@@ -147,4 +147,4 @@ class SparseSelector:
             prior = to_numpy(state.kernel.diag(state.backend.wide(inputs)))
             spanned = index[prior - np.sum(nu * nu, axis=1) <= tolerance * prior]
             self.pool.remove(spanned)
-            self._out_for_good.extend(int(one) for one in spanned)
+            self._out_for_good[spanned] = True
