@@ -21,6 +21,7 @@ from benchmarks.suites import paper002, paper002_printed
 from benchmarks.suites.paper002 import PAPER, ROWS, TASKS, TOL
 
 VARIANCES = 1000
+HELD = {"memory_limit": 2.0**31}  # the estimator's default: a factor is made for the variances
 
 
 def run(task: Task, method: Method, partition: int, prepared: Any) -> dict[str, Any]:
@@ -76,7 +77,8 @@ def render(suite: Suite, records: list[Record], folder: Path) -> Path:
         "",
         f"{PAPER}, Table 3. {ROWS:,} training rows of each set, to {TOL:g}. The variances of "
         f"{VARIANCES} test rows are solved for together; the paper solves for one at a time. The "
-        "error is relative to the variance by Cholesky.",
+        "error is relative to the variance by Cholesky. K is never held, except by Cholesky and where "
+        "it says so: there, with the default `memory_limit`, a factor is made for the variances.",
         "",
         pages.partitions_line(suite, records) + " " + paper002.absent_line(suite, records),
         "",
@@ -124,24 +126,32 @@ def claims(records: list[Record], tasks: list[Task]) -> list[pages.Claim]:
     """What the paper says of its table; what together instead of one by one gives."""
     errors = {t.title: value_of(records, t.name, "gbcd", "error") for t in tasks}
     errors = {title: error for title, error in errors.items() if not np.isnan(error)}
-    ratios = {
-        t.title: value_of(records, t.name, "gbcd", "variance_seconds")
-        / value_of(records, t.name, "gbcd", "mean_seconds")
-        for t in tasks
-    }
-    ratios = {title: ratio for title, ratio in ratios.items() if not np.isnan(ratio)}
     return [
         pages.Claim(
             "The relative error of GBCD's variance is 0.02 in the worst case",
             ", ".join(f"{title} {error:.1e}" for title, error in errors.items()) or pages.MISSING,
             max(errors.values()) <= 0.02 if errors else None,
         ),
-        pages.Claim(
-            f"(not in the paper) {VARIANCES} variances cost at most 3 times the mean",
-            ", ".join(f"{title} {ratio:.2f}" for title, ratio in ratios.items()) or pages.MISSING,
-            max(ratios.values()) <= 3 if ratios else None,
-        ),
+        at_most_3_times(records, tasks, "gbcd", "without a matrix"),
+        at_most_3_times(records, tasks, "gbcd_held", "where the matrix may be held"),
+        at_most_3_times(records, tasks, "pcg_held", "the same, PCG"),
     ]
+
+
+def at_most_3_times(
+    records: list[Record], tasks: list[Task], method: str, where: str
+) -> pages.Claim:
+    ratios = {
+        t.title: value_of(records, t.name, method, "variance_seconds")
+        / value_of(records, t.name, method, "mean_seconds")
+        for t in tasks
+    }
+    ratios = {title: ratio for title, ratio in ratios.items() if not np.isnan(ratio)}
+    return pages.Claim(
+        f"(not in the paper) {VARIANCES} variances cost at most 3 times the mean, {where}",
+        ", ".join(f"{title} {ratio:.2f}" for title, ratio in ratios.items()) or pages.MISSING,
+        max(ratios.values()) <= 3 if ratios else None,
+    )
 
 
 def figure(suite: Suite, records: list[Record], tasks: list[Task], folder: Path) -> list[str]:
@@ -149,10 +159,10 @@ def figure(suite: Suite, records: list[Record], tasks: list[Task], folder: Path)
     drawing, axes = pages.new_figure(1, 2)
     for axis, metric in zip(axes[0], ("mean_seconds", "variance_seconds"), strict=True):
         for number, method in enumerate(suite.methods):
-            places = np.arange(len(tasks)) + 0.25 * number
+            places = np.arange(len(tasks)) + 0.16 * number
             heights = [value_of(records, t.name, method.name, metric) for t in tasks]
-            axis.bar(places, np.nan_to_num(heights), 0.22, label=method.title)
-        axis.set_xticks(np.arange(len(tasks)) + 0.25, [t.title for t in tasks])
+            axis.bar(places, np.nan_to_num(heights), 0.15, label=method.title)
+        axis.set_xticks(np.arange(len(tasks)) + 0.32, [t.title for t in tasks])
         axis.set(ylabel="seconds", title=metric.split("_")[0])
     pages.add_legend(axes[0, 0])
     return pages.save_figure(drawing, folder, suite.name, "Seconds of the mean and the variances")
@@ -166,6 +176,8 @@ SUITE = Suite(
         Method("cholesky", "Chol", {"solver": "cholesky"}),
         Method("pcg", "PCG", {"solver": "pcg"}),
         Method("gbcd", "GBCD+", {"solver": "gbcd"}),
+        Method("pcg_held", "PCG, held", {"solver": "pcg", **HELD}),
+        Method("gbcd_held", "GBCD+, held", {"solver": "gbcd", **HELD}),
     ],
     metrics=["mean_seconds", "variance_seconds", "seconds_a_row", "error", "converged"],
     repeats=1,
