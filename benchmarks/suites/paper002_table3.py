@@ -77,8 +77,9 @@ def render(suite: Suite, records: list[Record], folder: Path) -> Path:
         "",
         f"{PAPER}, Table 3. {ROWS:,} training rows of each set, to {TOL:g}. The variances of "
         f"{VARIANCES} test rows are solved for together; the paper solves for one at a time. The "
-        "error is relative to the variance by Cholesky. K is never held, except by Cholesky and where "
-        "it says so: there, with the default `memory_limit`, a factor is made for the variances.",
+        "error is relative to the variance by Cholesky. K is never held, except by Cholesky and "
+        "where it says so: there, with the default `memory_limit`, a factor is made for the "
+        "variances.",
         "",
         pages.partitions_line(suite, records) + " " + paper002.absent_line(suite, records),
         "",
