@@ -2,6 +2,7 @@
 
     python -m benchmarks.speed_dense                     # 10,000 rows: Friedman1, kin40k
     python -m benchmarks.speed_dense --large             # and Friedman1 100,000, kin40k 30,000
+    python -m benchmarks.speed_dense --grid              # "auto" beside the fixed choices
 
 Hyperparameters are those of the suites `paper002_*` (learnt at the first use, and kept). Prints
 seconds by the clock and of the processor, kernel passes (entries evaluated, over n^2), steps, the
@@ -30,6 +31,7 @@ from greedygp import datasets
 
 KIN40K_LARGE = 30_000
 HELD = 2.0**40  # a limit that any matrix keeps to
+GRID_ROWS = (1000, 3000, 6000, 10_000)
 HEADER = "| | seconds | cpu | kernel passes | steps | norm | RMSE | peak GiB |"
 
 
@@ -182,6 +184,24 @@ def large(options: argparse.Namespace) -> None:
         print("\n(target: RMSE at most 0.071)")
 
 
+def grid(options: argparse.Namespace) -> None:
+    """Rows, noise, and whether the matrix may be held: "auto" beside the best fixed choice."""
+    worst = 0.0
+    for task in ("friedman1", "kin40k") if "kin40k" in datasets.available() else ("friedman1",):
+        for rows in GRID_ROWS:
+            table = Table(task, rows, options)
+            for limit, solvers in ((HELD, ("cholesky", "pcg", "gbcd")), (0.0, ("pcg", "gbcd"))):
+                where = "held" if limit else "not held"
+                fixed = [
+                    table.add(f"{solver}, {where}", solver=solver, memory_limit=limit)
+                    for solver in solvers
+                ]
+                auto = table.add(f"auto, {where}", solver="auto", memory_limit=limit)
+                best = min((f["seconds"] for f in fixed if f["converged"]), default=float("nan"))
+                worst = max(worst, auto["seconds"] / best)
+    print(f"\nauto / best fixed choice: at most {worst:.2f} (target: at most 1.3)")
+
+
 def ratio(left: dict[str, float], right: dict[str, float]) -> str:
     """How many times the one takes what the other takes; a bound where one has not converged."""
     bound = "" if left["converged"] else "more than "
@@ -193,6 +213,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     top.add_argument("--rows", type=int, default=10_000)
     top.add_argument("--large", type=int, nargs="?", const=100_000, help="more rows, too")
+    top.add_argument("--grid", action="store_true", help="'auto' beside the fixed choices only")
     top.add_argument("--variances", type=int, default=1000)
     top.add_argument("--repeats", type=int, default=1, help="the fastest of so many is printed")
     top.add_argument("--limit", type=float, default=3600.0, help="seconds of a solve")
@@ -206,6 +227,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser().parse_args(arguments)
     if options.measure:
         print(json.dumps(measure(json.load(sys.stdin))))
+        return
+    if options.grid:
+        grid(options)
         return
     friedman1(options)
     if "kin40k" in datasets.available():
