@@ -2,6 +2,7 @@
 
     python -m benchmarks.speed_classification            # 4,000 rows, then 100,000
     python -m benchmarks.speed_classification --small    # 4,000 rows only
+    python -m benchmarks.speed_classification --write    # to docs/results/, too
 
 Prints the time of an adaptive selection with one candidate a step; the time of a `validation`
 selection beside its floor (the same matrix products and kernel blocks, and as many evaluations of
@@ -17,6 +18,7 @@ import time
 import numpy as np
 from scipy.special import log_ndtr
 
+from benchmarks.printed_page import also_on_a_page
 from greedygp.classification.criteria import ClassificationSelector
 from greedygp.classification.state import ClassificationState
 from greedygp.greedy import Stopping, forward_selection
@@ -76,7 +78,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--small", action="store_true", help="leave out the large selection")
     parser.add_argument("--repeat", type=int, default=5, help="the best of so many runs is printed")
+    parser.add_argument("--write", action="store_true", help="write the page, too")
     arguments = parser.parse_args()
+    title = "Speed of selection for classification"
+    with also_on_a_page("speed_classification", title, arguments.write, verbatim=True):
+        measure(arguments)
+
+
+def measure(arguments: argparse.Namespace) -> None:
+    """Print all figures."""
     X, y = crescents(ROWS)
     repeats = range(arguments.repeat)
     print(f"{ROWS} rows, {BASIS} basis vectors: seconds by the clock (of the processor)")

@@ -2,7 +2,8 @@
 
     python -m benchmarks.speed_dense                     # 10,000 rows: Friedman1, kin40k
     python -m benchmarks.speed_dense --large             # and Friedman1 100,000, kin40k 30,000
-    python -m benchmarks.speed_dense --grid              # "auto" beside the fixed choices
+    python -m benchmarks.speed_dense --grid              # and "auto" beside the fixed choices
+    python -m benchmarks.speed_dense --write             # to docs/results/speed_dense.md, too
 
 Hyperparameters are those of the suites `paper002_*` (learnt at the first use, and kept). Prints
 seconds by the clock and of the processor, kernel passes (entries evaluated, over n^2), steps, the
@@ -26,6 +27,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import frame
+from benchmarks.printed_page import also_on_a_page
 from benchmarks.suites import paper002, paper002_table2
 from greedygp import datasets
 
@@ -213,7 +215,8 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     top.add_argument("--rows", type=int, default=10_000)
     top.add_argument("--large", type=int, nargs="?", const=100_000, help="more rows, too")
-    top.add_argument("--grid", action="store_true", help="'auto' beside the fixed choices only")
+    top.add_argument("--grid", action="store_true", help="'auto' beside the fixed choices, too")
+    top.add_argument("--write", action="store_true", help="write docs/results/speed_dense.md")
     top.add_argument("--variances", type=int, default=1000)
     top.add_argument("--repeats", type=int, default=1, help="the fastest of so many is printed")
     top.add_argument("--limit", type=float, default=3600.0, help="seconds of a solve")
@@ -228,16 +231,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.measure:
         print(json.dumps(measure(json.load(sys.stdin))))
         return
-    if options.grid:
-        grid(options)
-        return
-    friedman1(options)
-    if "kin40k" in datasets.available():
-        kin40k(options)
-    else:
-        print("\nkin40k is absent: set GREEDYGP_DATA to the folder that holds kin40k.npz.")
-    if options.large:
-        large(options)
+    given = " ".join(f"--{name}" for name in ("large", "grid") if getattr(options, name))
+    with also_on_a_page("speed_dense", "Speed of full regression", options.write, arguments=given):
+        friedman1(options)
+        if "kin40k" in datasets.available():
+            kin40k(options)
+        else:
+            print("\nkin40k is absent: set GREEDYGP_DATA to the folder that holds kin40k.npz.")
+        if options.large:
+            large(options)
+        if options.grid:
+            grid(options)
 
 
 if __name__ == "__main__":

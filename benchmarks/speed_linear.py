@@ -6,6 +6,8 @@ here. Log evidences are comparable: that of `fastrvm` is its last score, which l
 constant `N/2 log 2 pi`. Runs alternate, with `--threads` threads each.
 
     python -m benchmarks.speed_linear [--rows 4000] [--fastrvm /path/to/python] [--repeats 1]
+
+`--write` writes docs/results/speed_linear.md, too.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import math
 import os
 import subprocess
 import sys
+
+from benchmarks.printed_page import also_on_a_page
 
 D = 8
 LENGTH_SCALE = 2.5
@@ -77,7 +81,21 @@ def main() -> None:
     parser.add_argument("--fastrvm", help="an interpreter that has fastrvm")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="write docs/results/speed_linear.md")
     options = parser.parse_args()
+    given = "--fastrvm PYTHON" if options.fastrvm else ""
+    with also_on_a_page(
+        "speed_linear", "Speed of the linear models", options.write, arguments=given
+    ):
+        measure(options)
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Print a table for each repetition."""
+    print(
+        f"{options.rows} rows, 8 features, {options.threads} thread(s), each fit in a process of "
+        "its own.\n"
+    )
     print("| | seconds | actions | ms an action | basis | log evidence, or GCV |")
     print("|---|---|---|---|---|---|")
     for _ in range(options.repeats):
