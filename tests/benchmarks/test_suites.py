@@ -158,6 +158,17 @@ def fill(suite, results, repeats=2, methods=None):
 ENOUGH = {"paper003": 6}  # Wilcoxon's test of pairs can tell nothing of fewer
 
 
+@pytest.mark.usefixtures("saved_figures")
+def test_figures_are_files(tmp_path):
+    pytest.importorskip("matplotlib")
+    fill(SUITES["paper001_table1"], tmp_path / "results")
+    arguments = ["--results", str(tmp_path / "results"), "--docs", str(tmp_path / "docs")]
+    assert main(["render", "paper001_table1", *arguments]) == 0
+    (figure,) = (tmp_path / "docs" / "figures").iterdir()
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert figure.stat().st_size > 5000
+
+
 @pytest.mark.parametrize("name", [name for name in SUITES if name != "ablation"])
 def test_pages_of_the_paper_suites(name, tmp_path):
     pytest.importorskip("matplotlib")

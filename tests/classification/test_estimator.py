@@ -40,7 +40,7 @@ def expected_failures(estimator):
 
 @parametrize_with_checks(
     [
-        SparseGPClassifier(),
+        SparseGPClassifier(max_basis=25),
         SparseGPClassifier(objective=None, criterion="entropy", max_basis=10),
         SparseGPClassifier(objective=None, sites="optimized", max_basis=10),
     ],

@@ -60,7 +60,6 @@ def fit(screen: Screen, data: str, out: str, report: str | None, **options: Any)
         check_writable(path, data)
     if "-" in (out, report):
         raise click.BadParameter("a model and a report are written to files, not to '-'.")
-    from greedygp.persistence import save
     from greedygp.tables.reading import read
     from greedygp.tables.training import train
 
@@ -75,6 +74,8 @@ def fit(screen: Screen, data: str, out: str, report: str | None, **options: Any)
     with screen.progress() as callbacks:
         trained = train(table, recipe, callbacks, known)
     interruption.check()
+    from greedygp.persistence import save
+
     save(trained.model, out)
     written = {"model": out}
     if report is not None:

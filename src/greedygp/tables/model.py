@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from greedygp.tables.encoder import Encoder
 
@@ -109,7 +109,7 @@ class TableModel:
         if not self.gives_std:
             return pandas.DataFrame({self.target: self.estimator.predict(X)})
         mean, std = self.estimator.predict(X, return_std=True)
-        reach = float(ndtri(0.5 + 0.5 * interval)) * std
+        reach = NormalDist().inv_cdf(0.5 + 0.5 * interval) * std
         names = [self.target, *(_free(name, self.target) for name in ("lower", "upper"))]
         return pandas.DataFrame(dict(zip(names, (mean, mean - reach, mean + reach))))
 

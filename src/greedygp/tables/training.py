@@ -1,4 +1,8 @@
-"""From a table to a model that remembers how it was made."""
+"""From a table to a model that remembers how it was made.
+
+scikit-learn is imported only when a model is made: a table that cannot be learnt from is refused
+before.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from greedygp.plotting.curves import slopes
 from greedygp.tables.encoder import MOST_WORDS, Encoder
-from greedygp.tables.evaluation import scores_of_classes, scores_of_numbers
 from greedygp.tables.families import default_family, family_named, make
 from greedygp.tables.model import TableModel
 from greedygp.tables.problems import DataProblem, did_you_mean
@@ -211,9 +213,13 @@ def predictions_of(model: TableModel, rows: pandas.DataFrame, y: np.ndarray) -> 
 
 def scores_of(model: TableModel, said: Predictions) -> dict[str, float | None]:
     """Return the figures of a model's predictions."""
+    from greedygp.tables import evaluation
+
     if model.task == "classification":
-        return scores_of_classes(said.y, said.mean, said.probabilities, model.estimator.classes_)
-    return scores_of_numbers(said.y, said.mean, said.std)
+        return evaluation.scores_of_classes(
+            said.y, said.mean, said.probabilities, model.estimator.classes_
+        )
+    return evaluation.scores_of_numbers(said.y, said.mean, said.std)
 
 
 def relevance_of_columns(model: TableModel, values: np.ndarray | None) -> dict[str, float] | None:
@@ -231,6 +237,8 @@ def relevance_of_columns(model: TableModel, values: np.ndarray | None) -> dict[s
 
 
 def _facts(model, recipe: Recipe, ready: Prepared, said, seconds: float, X) -> dict[str, Any]:
+    from greedygp.plotting.curves import slopes
+
     estimator, encoder = model.estimator, ready.encoder
     own = estimator.get_params(deep=False)
     usual = type(estimator)().get_params(deep=False)
