@@ -24,7 +24,7 @@ from benchmarks.suites.problems import sparse_model
 
 SIZE = 2000
 CANDIDATES = 59
-VARIANCES = 100  # that are solved for together
+VARIANCES = 20  # that are solved for together
 SPARSE = ("sd", "sr", "mpgp")
 METRICS = {
     "seconds": ("Training, seconds", 1),
