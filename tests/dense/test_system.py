@@ -29,6 +29,8 @@ def set_tiles(monkeypatch, columns, rows):
     assert columns % rows == 0
     monkeypatch.setattr(module, "COLUMN_TILE", columns)
     monkeypatch.setattr(module, "ROW_TILE", rows)
+    monkeypatch.setattr(module, "WIDE_COLUMN_TILE", columns)
+    monkeypatch.setattr(module, "WIDE_ROW_TILE", rows)
 
 
 class Counted(Kernel):
@@ -163,6 +165,7 @@ def test_any_tiles_and_threads(n, rows, times, p, threads):
 def test_the_tiles_fit_into_each_other():
     """A row tile right of a column tile's end would else be mirrored in part only."""
     assert module.COLUMN_TILE % module.ROW_TILE == 0
+    assert module.WIDE_COLUMN_TILE % module.WIDE_ROW_TILE == 0
 
 
 # ------------------------------------------------------------------------- entries are counted
@@ -255,8 +258,11 @@ def test_threads_do_not_show(Problem, monkeypatch, two_threads, hold):
 
 @each_hold
 @pytest.mark.parametrize("library", ["torch", "array_api_strict"])
-def test_other_libraries(Problem, library, hold):
+@pytest.mark.parametrize("tiles", [None, (6, 3)])
+def test_other_libraries(Problem, monkeypatch, library, hold, tiles):
     xp = pytest.importorskip(library)
+    if tiles is not None:
+        set_tiles(monkeypatch, *tiles)
     problem = Problem(n=20, weighted=True)
     system, dense, v = problem.system(hold, to=xp.asarray), problem.dense(), vectors(3, 20)
     index = np.array([19, 0, 7])

@@ -3,8 +3,8 @@
 `K` is the n x n kernel matrix of the rows and `ridge_i = s2 / w_i`: a row of weight w stands for w
 rows with the same input. Vectors have the row as their last axis, (p, n), one line for each
 right-hand side. Kernel entries are evaluated when they are needed, in tiles of a size that stays in
-the processor's cache; where the whole matrix fits into the memory that the user allows, it is
-evaluated once and held. `entries` counts every kernel entry that was evaluated.
+the processor's cache (larger ones elsewhere); where the whole matrix fits into the memory that the
+user allows, it is evaluated once and held. `entries` counts every kernel entry that was evaluated.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from greedygp.kernels import Kernel
 
 __all__ = ["System"]
 
-COLUMN_TILE = 2048
-ROW_TILE = 256
+# On the host a tile stays in the processor's cache; elsewhere it is large enough to be fast.
+COLUMN_TILE, ROW_TILE = 2048, 256
+WIDE_COLUMN_TILE, WIDE_ROW_TILE = 8192, 8192
 
 
 class System:
@@ -54,7 +55,7 @@ class System:
         self._against = [kernel.against(X[tile, :]) for tile in self._tiles()]
 
     def _tiles(self) -> list[slice]:
-        width = COLUMN_TILE if self.backend.is_numpy else self.n
+        width = COLUMN_TILE if self.backend.is_numpy else WIDE_COLUMN_TILE
         return [slice(i, min(i + width, self.n)) for i in range(0, self.n, width)]
 
     @property
@@ -86,7 +87,7 @@ class System:
         return K
 
     def _row_tiles(self, start: int, stop: int) -> list[slice]:
-        height = ROW_TILE if self.backend.is_numpy else self.n
+        height = ROW_TILE if self.backend.is_numpy else WIDE_ROW_TILE
         return [slice(i, min(i + height, stop)) for i in range(start, stop, height)]
 
     def _map(self, function, items) -> list:

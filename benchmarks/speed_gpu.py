@@ -1,0 +1,139 @@
+"""Sparse and full regression on a GPU: time, error, coverage and peak of the GPU's memory.
+
+    python -m benchmarks.speed_gpu                # Friedman1, 100,000 and 1,000,000 rows
+    python -m benchmarks.speed_gpu --rows 20000   # other numbers of rows
+    python -m benchmarks.speed_gpu --write        # to docs/results/speed_gpu.md, too
+
+Needs torch and a CUDA device. The data are torch tensors on the device and stay there; nothing else
+differs from a fit on NumPy arrays. First a small problem is fitted on both, and what the
+predictions differ by is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.printed_page import also_on_a_page
+from greedygp import GPRegressor, SparseGPRegressor, datasets
+from greedygp.kernels import Gaussian
+
+BASIS, ITERATIONS = 500, 20
+TEST_ROWS = 10_000
+SMALL_ROWS = 2000
+MOST_ROWS_OF_A_FULL_GP = 100_000
+# Of Friedman1 in unit variances: what a fit of 2000 rows finds, rounded.
+KERNEL = Gaussian(4.0, [0.9, 0.9, 1.6, 5.0, 6.0, *[1e4] * 5])
+NOISE = 0.04
+HEADER = "| model | rows | seconds | NMSE | 95 % interval covers | basis, or steps | peak GiB |"
+
+
+def problem(rows: int) -> tuple[np.ndarray, ...]:
+    """Training and test rows of Friedman1, in about unit variances."""
+    data = datasets.make_friedman(1, rows + TEST_ROWS, random_state=0)
+    X, y = (np.asarray(part, dtype=float) for part in (data.X, data.y))
+    X, y = X - X[:rows].mean(axis=0), (y - y[:rows].mean()) / y[:rows].std()
+    return X[:rows], y[:rows], X[rows:], y[rows:]
+
+
+def sparse(**parameters: Any) -> SparseGPRegressor:
+    return SparseGPRegressor(max_basis=BASIS, max_iter=ITERATIONS, random_state=0, **parameters)
+
+
+def full(solver: str) -> GPRegressor:
+    """Never holds the matrix."""
+    fixed: dict[str, Any] = {"kernel": KERNEL, "noise_variance": NOISE, "objective": None}
+    return GPRegressor(solver=solver, memory_limit=0, random_state=0, **fixed)
+
+
+class Device:
+    """The GPU, through torch."""
+
+    def __init__(self) -> None:
+        import torch
+
+        if not torch.cuda.is_available():
+            raise SystemExit("There is no CUDA device that torch can use.")
+        self.torch = torch
+
+    def __call__(self, array: np.ndarray) -> Any:
+        return self.torch.as_tensor(array, device="cuda")
+
+    @property
+    def name(self) -> str:
+        return self.torch.cuda.get_device_name()
+
+    def timed(self, model: Any, X: Any, y: Any) -> tuple[float, float]:
+        """Fit; return seconds and the peak of memory in GiB."""
+        self.torch.cuda.empty_cache()
+        self.torch.cuda.reset_peak_memory_stats()
+        begin = time.perf_counter()
+        model.fit(X, y)
+        self.torch.cuda.synchronize()
+        return time.perf_counter() - begin, self.torch.cuda.max_memory_allocated() / 2**30
+
+
+def same_on_both(on: Device) -> None:
+    """Print what the predictions of a small problem differ by."""
+    X, y, X_test, _ = problem(SMALL_ROWS)
+    for name, model in (("sparse, fixed", fixed_sparse()), ("full, pcg", full("pcg"))):
+        host = model.fit(X, y).predict(X_test, return_std=True)
+        device = model.fit(on(X), on(y)).predict(on(X_test), return_std=True)
+        differences = [
+            float(np.max(np.abs(a - b.cpu().numpy()))) for a, b in zip(host, device, strict=True)
+        ]
+        print(
+            f"{name}, {SMALL_ROWS} rows, GPU against NumPy: means differ by at most "
+            f"{differences[0]:.1e}, standard deviations by {differences[1]:.1e}.\n"
+        )
+
+
+def fixed_sparse() -> SparseGPRegressor:
+    return sparse(kernel=KERNEL, noise_variance=NOISE, objective=None)
+
+
+def line(name: str, rows: int, on: Device, model: Any) -> None:
+    """Fit and print a line of the table."""
+    X, y, X_test, y_test = problem(rows)
+    seconds, peak = on.timed(model, on(X), on(y))
+    covered, size = "", getattr(model, "n_basis_", None)
+    if size is None:
+        mean = model.predict(on(X_test)).cpu().numpy()
+        size = model.n_iter_
+    else:
+        mean, std = (part.cpu().numpy() for part in model.predict(on(X_test), return_std=True))
+        covered = f"{100 * np.mean(np.abs(y_test - mean) < 1.959964 * std):.1f}"
+    nmse = float(np.mean((y_test - mean) ** 2) / np.var(y_test))
+    print(
+        f"| {name} | {rows:,} | {seconds:.2f} | {nmse:.4f} | {covered} | {size} | {peak:.2f} |",
+        flush=True,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--write", action="store_true", help="write docs/results/speed_gpu.md")
+    options = parser.parse_args(arguments)
+    on = Device()
+    warnings.simplefilter("ignore", ConvergenceWarning)  # of max_iter, which is set low
+    with also_on_a_page("speed_gpu", "Regression on a GPU", options.write):
+        print(f"Friedman1 on {on.name}.\n")
+        same_on_both(on)
+        print(f"{HEADER}\n|---" + "|--:" * (HEADER.count("|") - 2) + "|", flush=True)
+        for rows in options.rows:
+            line("sparse, hyperparameters given", rows, on, fixed_sparse())
+            line(f"sparse, learnt in {ITERATIONS} iterations", rows, on, sparse())
+            if rows <= MOST_ROWS_OF_A_FULL_GP:
+                for solver in ("pcg", "gbcd"):
+                    line(f"full, {solver}, K not held", rows, on, full(solver))
+
+
+if __name__ == "__main__":
+    main()
