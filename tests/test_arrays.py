@@ -10,15 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from greedygp.arrays import (
-    Backend,
-    Background,
-    detached,
-    namespace,
-    numpy_threads_only,
-    thread_count,
-    to_numpy,
-)
+from greedygp.arrays import Backend, Background, detached, namespace, to_numpy
+from greedygp.threads import thread_count
 
 FLOATS = ("float64", "float32")
 
@@ -447,23 +440,3 @@ def test_a_forked_process_has_helpers_of_its_own():
         child.join(1)
         if child.is_alive():
             child.kill()
-
-
-@needs_blas
-def test_only_numpy_has_threads_while_that_lasts():
-    """Where NumPy's BLAS is not also SciPy's."""
-    with threadpool_limits(2, user_api="blas"):
-        before = blas_threads()
-        with numpy_threads_only():
-            inside = ThreadpoolController().lib_controllers
-            found = {lib.num_threads for lib in inside if "numpy" in lib.filepath}
-            others = {
-                lib.num_threads
-                for lib in inside
-                if lib.user_api == "blas" and "numpy" not in lib.filepath
-            }
-        assert blas_threads() == before
-    if not found:
-        pytest.skip("NumPy and SciPy share a BLAS library")
-    assert max(found) == max(before)
-    assert others <= {1}

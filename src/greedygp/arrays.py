@@ -16,28 +16,19 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
 import array_api_compat
 import numpy as np
 import scipy.linalg
-from threadpoolctl import ThreadpoolController
 
+from greedygp.threads import serial_blas, thread_count
 from greedygp.triangular import solve_in_place
 
 Array = Any
 
-__all__ = [
-    "Array",
-    "Backend",
-    "Background",
-    "detached",
-    "namespace",
-    "numpy_threads_only",
-    "to_numpy",
-]
+__all__ = ["Array", "Backend", "Background", "detached", "namespace", "to_numpy"]
 
 
 def namespace(*arrays: Array) -> Any:
@@ -284,28 +275,8 @@ class Backend:
         if self.threads == 1:
             yield
             return
-        granted = _granted.set(self.threads)
-        try:
-            with _blas().limit(limits=1, user_api="blas"):
-                yield
-        finally:
-            _granted.reset(granted)
-
-
-@contextmanager
-def numpy_threads_only() -> Iterator[None]:
-    """While this lasts, no BLAS library but NumPy's has threads.
-
-    NumPy's and SciPy's wheels bring a library each. Threads of one wait for work in a loop for a
-    while after each call, and take the cores from those of the other, where calls alternate.
-    """
-    libraries = [lib for lib in _blas().lib_controllers if lib.user_api == "blas"]
-    others = [lib.filepath for lib in libraries if "numpy" not in lib.filepath]
-    if len(others) == len(libraries):  # there is one for both, or nobody knows
-        yield
-        return
-    with _blas().select(filepath=others).limit(limits=1):
-        yield
+        with serial_blas(self.threads):
+            yield
 
 
 class Background:
@@ -343,28 +314,7 @@ class Background:
         return task
 
 
-# The threads of :meth:`Backend.threads_over_blocks`, in the thread that called it.
-_granted: ContextVar[int | None] = ContextVar("granted", default=None)
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
 @cache
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
     """Return the process's helpers of the calling thread; a forked process makes its own."""
     return ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix=f"greedygp-{process}")
-
-
-def thread_count() -> int:
-    """Return how many threads there are to work with: BLAS's own limit, or the number of cores.
-
-    Where BLAS is serial because the threads belong to blocks of rows, it is their number.
-    """
-    granted = _granted.get()
-    if granted is not None:
-        return granted
-    limits = [lib.num_threads for lib in _blas().lib_controllers if lib.user_api == "blas"]
-    return max(limits, default=os.cpu_count() or 1)

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array, numpy_threads_only, to_numpy
+from greedygp.arrays import Array, to_numpy
 from greedygp.dense.system import System
+from greedygp.threads import numpy_threads_only
 
 __all__ = ["HISTORY_FIELDS", "Limits", "Solution", "Solver", "solve"]
 

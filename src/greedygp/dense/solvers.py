@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedygp.arrays import Array, numpy_threads_only
+from greedygp.arrays import Array
 from greedygp.dense.block_descent import CyclicDescent, GradientDescent, GreedyDescent
 from greedygp.dense.cholesky import CholeskySolver
 from greedygp.dense.conjugate_gradient import ConjugateGradient, PreconditionedConjugateGradient
 from greedygp.dense.smo import SMO
 from greedygp.dense.solver import Solver
 from greedygp.dense.system import System
+from greedygp.threads import numpy_threads_only
 
 __all__ = [
     "SOLVERS",
