@@ -21,9 +21,9 @@ LIMIT = 300.0
 # the others would come to the limit.
 SOLVERS: dict[str, tuple[str, dict[str, Any], int]] = {
     "Chol": ("cholesky", {"solver": "cholesky"}, 20_000),
-    "CG": ("cg", {"solver": "cg"}, 20_000),
+    "CG": ("cg", {"solver": "cg"}, 10_000),
     "PCG": ("pcg", {"solver": "pcg"}, 50_000),
-    "BCDC": ("bcd_cyclic", {"solver": "bcd_cyclic", "block_size": 500}, 20_000),
+    "BCDC": ("bcd_cyclic", {"solver": "bcd_cyclic", "block_size": 500}, 10_000),
     "GBCD": ("gbcd_paper", {"solver": "gbcd", "accelerate": False, "block_size": 500}, 20_000),
     "GBCD+": ("gbcd", {"solver": "gbcd"}, 50_000),
 }
