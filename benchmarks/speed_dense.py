@@ -30,9 +30,12 @@ from benchmarks import frame
 from benchmarks.printed_page import also_on_a_page
 from benchmarks.suites import paper002, paper002_table2
 from greedygp import datasets
+from greedygp.kernels import Matern
 
 KIN40K_LARGE = 30_000
 HELD = 2.0**40  # a limit that any matrix keeps to
+# Another kernel, whose parameters are learnt first; the noise is given, since kin40k has hardly any.
+ROUGH = {"objective": "nlml", "noise_variance": 1e-3}
 GRID_ROWS = (1000, 3000, 6000, 10_000)
 HEADER = "| | seconds | cpu | kernel passes | steps | norm | RMSE | peak GiB |"
 
@@ -55,7 +58,10 @@ def measure(request: dict[str, Any]) -> dict[str, float]:
     """Fit once, in this process."""
     task = next(task for task in paper002.TASKS if task.name == request["task"])
     data = paper002.problem(task, 0, request["rows"])
-    model = paper002.dense_model(request["prepared"], 0, **request["parameters"])
+    parameters = request["parameters"]
+    if parameters.pop("rough", False):
+        parameters |= ROUGH | {"kernel": Matern(nu=2.5, length_scale=[3.0] * data.X.shape[1])}
+    model = paper002.dense_model(request["prepared"], 0, **parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         begin, cpu = time.perf_counter(), time.process_time()
@@ -183,6 +189,9 @@ def large(options: argparse.Namespace) -> None:
         table = Table("kin40k", min(options.large, KIN40K_LARGE), options)
         for solver in ("gbcd", "pcg"):
             table.add(solver, solver=solver)
+        table.add(
+            "pcg, Matern 5/2, noise variance 0.001, learning included", solver="pcg", rough=True
+        )
         print("\n(target: RMSE at most 0.071)")
 
 
