@@ -34,7 +34,7 @@ from greedygp.kernels import Matern
 
 KIN40K_LARGE = 30_000
 HELD = 2.0**40  # a limit that any matrix keeps to
-# Another kernel, whose parameters are learnt first; the noise is given, since kin40k has hardly any.
+# Another kernel, whose parameters are learnt first; the noise is given: kin40k has hardly any.
 ROUGH = {"objective": "nlml", "noise_variance": 1e-3}
 GRID_ROWS = (1000, 3000, 6000, 10_000)
 HEADER = "| | seconds | cpu | kernel passes | steps | norm | RMSE | peak GiB |"
