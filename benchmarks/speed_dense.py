@@ -241,6 +241,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps(measure(json.load(sys.stdin))))
         return
     given = " ".join(f"--{name}" for name in ("large", "grid") if getattr(options, name))
+    if options.threads is not None:
+        given += f" --threads {options.threads}"
     with also_on_a_page("speed_dense", "Speed of full regression", options.write, arguments=given):
         friedman1(options)
         if "kin40k" in datasets.available():
