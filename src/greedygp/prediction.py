@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +16,9 @@ from greedygp.summary import SummaryMixin
 from greedygp.validation import check_integer, check_number, check_predict_inputs
 
 __all__ = ["PosteriorGP", "PredictionMixin", "sample"]
+
+# Inputs and randomness in; samples (rows, p, n_samples) out, in the units of the normalised y.
+Draw = Callable[[Array, np.random.RandomState], np.ndarray]
 
 
 class PosteriorGP(Protocol):
@@ -128,15 +132,22 @@ class PredictionMixin(SummaryMixin):
         -------
         (N, n_samples) or (N, p, n_samples) array
         """
+
+        def draw(X: Array, rng: np.random.RandomState) -> np.ndarray:
+            mean = to_numpy(self._posterior.mean(X)).astype(np.float64)
+            covariance = to_numpy(self._covariance(X, noise)).astype(np.float64)
+            columns = [sample(column, covariance, n_samples, rng) for column in mean.T]
+            return np.stack(columns, axis=1)
+
+        return self._drawn(X, n_samples, random_state, draw)
+
+    def _drawn(self, X: Any, n_samples: int, random_state: Any, draw: Draw) -> Array:
+        """Check what was given, draw, and return the samples in the units of y."""
         check_is_fitted(self, "_posterior")
         check_integer("n_samples", n_samples, 1)
         X = check_predict_inputs(self, X)
-        rng = check_random_state(random_state)
-        mean = to_numpy(self._posterior.mean(X)).astype(np.float64)
-        covariance = to_numpy(self._covariance(X, noise)).astype(np.float64)
-        columns = [sample(column, covariance, n_samples, rng) for column in mean.T]
-        samples = self._scale.samples(np.stack(columns, axis=1), self._target_shape)
-        return Backend(X).asarray(samples)
+        samples = draw(X, check_random_state(random_state))
+        return Backend(X).asarray(self._scale.samples(samples, self._target_shape))
 
     def loo_predict(self) -> tuple[Array, Array]:
         """Predict every training row from all the others, in closed form.

@@ -43,7 +43,6 @@ from greedygp.validation import (
     check_choice,
     check_integer,
     check_number,
-    check_predict_inputs,
     check_training_data,
     check_weights,
 )
@@ -409,15 +408,15 @@ class GPRegressor(
         """
         if not pathwise:
             return super().sample_y(X, n_samples, random_state, noise=noise)
-        check_is_fitted(self, "_posterior")
-        check_integer("n_samples", n_samples, 1)
-        X = check_predict_inputs(self, X)
-        rng = check_random_state(random_state)
-        assert isinstance(self._posterior, DensePosterior)
-        samples = to_numpy(pathwise_samples(self._posterior, X, n_samples, rng)).astype(np.float64)
-        if noise:
-            samples += np.sqrt(self.noise_variance_) * rng.standard_normal(samples.shape)
-        return Backend(X).asarray(self._scale.samples(samples, self._target_shape))
+
+        def draw(X: Array, rng: np.random.RandomState) -> np.ndarray:
+            assert isinstance(self._posterior, DensePosterior)
+            drawn = to_numpy(pathwise_samples(self._posterior, X, n_samples, rng))
+            if noise:
+                drawn = drawn + np.sqrt(self.noise_variance_) * rng.standard_normal(drawn.shape)
+            return drawn
+
+        return self._drawn(X, n_samples, random_state, draw)
 
     def loo_predict(self) -> tuple[Array, Array]:
         """Predict every training row from all the others, in closed form.

@@ -44,8 +44,9 @@ def pathwise_samples(
     rng = np.random.default_rng(random_state.randint(2**31))
     noise = rng.standard_normal((count, n))
     prior = backend.asarray(prior_samples(posterior, X, count, rng))
-    ridge = System(posterior.kernel, posterior.noise_variance, posterior.X, posterior.weights).ridge
-    noise *= np.sqrt(to_numpy(ridge).astype(np.float64))
+    noise *= np.sqrt(posterior.noise_variance)
+    if posterior.weights is not None:
+        noise /= np.sqrt(to_numpy(posterior.weights).astype(np.float64))
     seen = prior[:, :n] + backend.asarray(noise)
     draws = prior[:, n:] - posterior.mean(X, posterior.solved_for(seen)).T
     means = posterior.mean(X)
