@@ -1,7 +1,6 @@
 """Data, estimators with fixed hyperparameters, and the same models written out."""
 
-import numpy as np
-
+import waves
 from greedygp.dense.estimator import GPRegressor
 from greedygp.kernels import Gaussian
 from reference.dense_regression import DenseGP
@@ -12,18 +11,8 @@ KERNEL = Gaussian(1.0, 0.8)
 NOISE = 1.0
 
 
-def data(n=24, D=2, columns=None, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, size=(n, D))
-    y = truth(X, columns)
-    return X, y + 0.1 * rng.normal(size=y.shape)
-
-
-def truth(X, columns=None):
-    """Plane waves, three radians per unit."""
-    D = X.shape[1]
-    directions = np.random.default_rng(99).normal(size=D if columns is None else (D, columns))
-    return np.sin(3 * X @ (directions / np.linalg.norm(directions, axis=0)))
+def data(n=24, **options):
+    return waves.data(n, **options)
 
 
 def fixed(**parameters):

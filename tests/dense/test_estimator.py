@@ -17,12 +17,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dense.models import KERNEL, NAMES, NOISE, data, dense, fixed, truth
+from dense.models import KERNEL, NAMES, NOISE, data, dense, fixed
 from greedygp.dense import estimator as module
 from greedygp.dense.estimator import GPRegressor
 from greedygp.kernels import Gaussian, Linear, Matern
 from reference.dense_regression import DenseGP
 from reference.sparse_objectives import dense_kernel
+from waves import truth
 
 each_solver = pytest.mark.parametrize("solver", NAMES)
 

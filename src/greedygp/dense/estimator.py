@@ -21,13 +21,13 @@ from greedygp.data import TrainingData
 from greedygp.dense.checkpoint import Checkpoint
 from greedygp.dense.cholesky import CholeskySolver
 from greedygp.dense.hyperparameters import learn_hyperparameters
-from greedygp.dense.objectives import DENSE_OBJECTIVES, loo_residuals
+from greedygp.dense.objectives import loo_residuals
+from greedygp.dense.parameters import check_parameters
 from greedygp.dense.pathwise import pathwise_samples
 from greedygp.dense.posterior import DensePosterior, Recipe
 from greedygp.dense.progress import SolveTasks
 from greedygp.dense.solver import Limits, Solution, Solver, solve
 from greedygp.dense.solvers import (
-    SOLVERS,
     SolverOptions,
     choose_solver,
     is_hopeless,
@@ -40,9 +40,6 @@ from greedygp.minimise import Point
 from greedygp.prediction import PredictionMixin
 from greedygp.start import subset_evidence
 from greedygp.validation import (
-    check_choice,
-    check_integer,
-    check_number,
     check_training_data,
     check_weights,
 )
@@ -201,7 +198,7 @@ class GPRegressor(
         self
         """
         begin = time.perf_counter()
-        self._check_parameters()
+        check_parameters(self)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         X, y = check_training_data(self, X, y)
         data = TrainingData(X, y, check_weights(sample_weight, X), self.normalize_y)
@@ -215,29 +212,6 @@ class GPRegressor(
         tasks.end()
         advice.warn(advice.of_dense(self, data))
         return self
-
-    def _check_parameters(self) -> None:
-        kernel = self.kernel
-        if kernel is not None and not isinstance(kernel, Kernel | ScikitLearnKernel):
-            raise TypeError(
-                f"kernel must be a greedygp kernel, a scikit-learn kernel or None; got {kernel!r}."
-            )
-        check_number("noise_variance", self.noise_variance, above=0, or_none=True)
-        check_choice("solver", self.solver, ("auto", *SOLVERS))
-        check_integer("block_size", self.block_size, 1, or_none=True)
-        check_integer("working_set", self.working_set, 1)
-        check_integer("preconditioner_rank", self.preconditioner_rank, 1, or_none=True)
-        check_number("tol", self.tol, above=0)
-        check_integer("max_iter", self.max_iter, 0, or_none=True)
-        check_number("memory_limit", self.memory_limit, least=0)
-        check_choice("objective", self.objective, (*DENSE_OBJECTIVES, None))
-        check_integer("hyperparameter_rows", self.hyperparameter_rows, 1)
-        for name in ("accelerate", "warm_start", "normalize_y"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise TypeError(f"{name} must be True or False; got {getattr(self, name)!r}.")
-        check_number("time_limit", self.time_limit, above=0, or_none=True)
-        if not isinstance(self.checkpoint, str | os.PathLike | None):
-            raise TypeError(f"checkpoint must be a path, or None; got {self.checkpoint!r}.")
 
     def _hyperparameters(self, data: TrainingData, rng: np.random.Generator, begin: float) -> Point:
         """Return kernel and noise, learnt in at most half of the time."""

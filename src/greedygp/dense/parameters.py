@@ -1,0 +1,41 @@
+"""Checks of the parameters of `GPRegressor`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
+
+from greedygp.dense.objectives import DENSE_OBJECTIVES
+from greedygp.dense.solvers import SOLVERS
+from greedygp.kernels import Kernel
+from greedygp.validation import check_choice, check_integer, check_number
+
+__all__ = ["check_parameters"]
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise a sentence that names the first parameter that cannot be."""
+    kernel = estimator.kernel
+    if kernel is not None and not isinstance(kernel, Kernel | ScikitLearnKernel):
+        raise TypeError(
+            f"kernel must be a greedygp kernel, a scikit-learn kernel or None; got {kernel!r}."
+        )
+    check_number("noise_variance", estimator.noise_variance, above=0, or_none=True)
+    check_choice("solver", estimator.solver, ("auto", *SOLVERS))
+    check_integer("block_size", estimator.block_size, 1, or_none=True)
+    check_integer("working_set", estimator.working_set, 1)
+    check_integer("preconditioner_rank", estimator.preconditioner_rank, 1, or_none=True)
+    check_number("tol", estimator.tol, above=0)
+    check_integer("max_iter", estimator.max_iter, 0, or_none=True)
+    check_number("memory_limit", estimator.memory_limit, least=0)
+    check_choice("objective", estimator.objective, (*DENSE_OBJECTIVES, None))
+    check_integer("hyperparameter_rows", estimator.hyperparameter_rows, 1)
+    for name in ("accelerate", "warm_start", "normalize_y"):
+        if not isinstance(getattr(estimator, name), bool | np.bool_):
+            raise TypeError(f"{name} must be True or False; got {getattr(estimator, name)!r}.")
+    check_number("time_limit", estimator.time_limit, above=0, or_none=True)
+    if not isinstance(estimator.checkpoint, str | os.PathLike | None):
+        raise TypeError(f"checkpoint must be a path, or None; got {estimator.checkpoint!r}.")
