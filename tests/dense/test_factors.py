@@ -9,9 +9,9 @@ from dense.problems import (
     WAYS,
     make,
 )
-from greedygp.dense import conjugate_gradient
+from greedygp.dense import low_rank
 from greedygp.dense.cholesky import CholeskySolver, factor_of
-from greedygp.dense.conjugate_gradient import _independent, random_pivots
+from greedygp.dense.low_rank import _independent, random_pivots
 from greedygp.dense.solver import Limits, solve
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.kernels import Constant, Gaussian, Linear
@@ -55,7 +55,7 @@ def test_rows_of_nothing_but_rounding_are_not_independent():
 def test_the_preconditioner_is_the_inverse_of_what_it_knows(Problem, rank):
     problem = Problem(n=50, weighted=True)
     solver = problem.solver("pcg", rank=rank)
-    F = solver.factor
+    F = solver.inverse.factor
     known = F.T @ F + np.diag(solver.system.ridge)
     residual = np.random.default_rng(0).normal(size=(3, 50))
     expected = np.linalg.solve(known, residual.T).T
@@ -76,7 +76,7 @@ def test_a_partial_factor_leaves_a_positive_rest(Problem, rank):
 def test_the_partial_factor_of_many_pivots_together(Problem, monkeypatch):
     problem = Problem(n=60)
     for together in (1, 7, 100):
-        monkeypatch.setattr(conjugate_gradient, "PIVOTS_TOGETHER", together)
+        monkeypatch.setattr(low_rank, "PIVOTS_TOGETHER", together)
         factor = random_pivots(problem.system(), 30, np.random.default_rng(0))
         rest = problem.dense().K - factor.T @ factor
         assert np.linalg.eigvalsh(rest)[0] > -1e-10
@@ -120,11 +120,15 @@ def test_the_cholesky_factor(Problem, hold):
     problem = Problem(n=40, weighted=True)
     system = problem.system(hold)
     factor = factor_of(system)
-    assert_allclose(factor, np.linalg.cholesky(problem.dense().A), rtol=0, atol=1e-12)
+    dense = problem.dense()
+    assert_allclose(np.tril(factor), np.linalg.cholesky(dense.A), rtol=0, atol=1e-12)
+    assert_allclose(np.triu(factor, 1), np.triu(dense.K, 1), rtol=0, atol=1e-13)
     if hold:
         assert_allclose(system.matrix, problem.dense().K, rtol=0, atol=1e-13)
     again = CholeskySolver(system, problem.y, factor=factor)
     assert again.factor is factor
+    vectors = np.random.default_rng(0).normal(size=(3, 40))
+    assert_allclose(again.product(vectors), vectors @ dense.A, rtol=0, atol=1e-12)
 
 
 def test_a_matrix_that_is_not_positive_definite(Problem):

@@ -50,7 +50,7 @@ def test_any_kernel(Problem):
 def test_the_prior_keeps_its_variances_whatever_the_rank(Problem, monkeypatch):
     """What a factor of low rank leaves is drawn row by row."""
     monkeypatch.setattr(module, "LEAST_RANK", 3)
-    monkeypatch.setattr(module, "default_rank", lambda n, hold: 3)
+    monkeypatch.setattr(module, "default_rank", lambda n, share: 3)
     problem, X = Problem(n=24), new_inputs(3)
     drawn = prior_samples(posterior(problem, "cg"), X, MANY, np.random.default_rng(0))
     assert drawn.shape == (MANY, 27)

@@ -76,9 +76,10 @@ class GPRegressor(
         Random candidates for a place in a greedy block.
     accelerate : bool
         Whether "gbcd" goes beyond the paper: several variables enter at once, steps are made
-        conjugate to earlier ones, and a first block is held.
+        conjugate to earlier ones, and some of them are made over all variables at once,
+        preconditioned by a first block.
     preconditioner_rank : int or None
-        For "pcg"; None: by the number of rows.
+        For "pcg", and the first block of "gbcd" with `accelerate`; None: by the number of rows.
     tol : float
         The solve ends when the largest entry of the gradient, computed from scratch, is no more
         than this, relative to the standard deviation of y.
@@ -258,7 +259,9 @@ class GPRegressor(
         """Solve the system, and keep what predictions need."""
         options = self._options
         n = data.X.shape[0]
-        name = choose_solver(n, options) if self.solver == "auto" else self.solver
+        name = self.solver
+        if name == "auto":
+            name = choose_solver(n, options, data.y.shape[0], data.backend.on_host)
         system = System(
             point.kernel,
             point.noise_variance,

@@ -2,8 +2,9 @@
 
 The mean at x is `k_*'alpha`. The variance needs `a = A^-1 k_*` for every x: by the Cholesky factor
 where it is at hand, or where the matrix may be held and so many x are asked for that a factor costs
-less than their solves; else by the solver that found alpha, for many x together, since they share
-the kernel columns of each step. An inexact `a`, with gradient `g = A a - k_*`, enters as
+less than their solves; else by the solver that found alpha (conjugate gradients in place of greedy
+blocks: many x have no block in common), for many x together, since they share the kernel entries of
+each step. An inexact `a`, with gradient `g = A a - k_*`, enters as
 `k_** - a'(k_* - g)`, which is never too small, and whose error is of second order in that of `a`.
 """
 
@@ -21,7 +22,12 @@ from sklearn.exceptions import ConvergenceWarning
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.dense.cholesky import factor_of
 from greedygp.dense.solver import Limits, Solver, solve
-from greedygp.dense.solvers import SolverOptions, make_solver, matrix_fits
+from greedygp.dense.solvers import (
+    FEW_RIGHT_HAND_SIDES,
+    SolverOptions,
+    make_solver,
+    matrix_fits,
+)
 from greedygp.dense.system import System
 from greedygp.kernels import Kernel
 
@@ -166,7 +172,9 @@ class DensePosterior:
         hold = matrix_fits(self.X.shape[0], recipe.options)
         system = System(self.kernel, self.noise_variance, self.X, self.weights, hold=hold)
         rng = np.random.default_rng(recipe.seed)
-        solver = make_solver(recipe.solver, system, K, None, recipe.options, rng)
+        few = K.shape[0] <= FEW_RIGHT_HAND_SIDES
+        name = "pcg" if recipe.solver == "gbcd" and not few else recipe.solver
+        solver = make_solver(name, system, K, None, recipe.options, rng)
         solution = solve(solver, recipe.limits)
         if not solution.converged:
             warnings.warn(

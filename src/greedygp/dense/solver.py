@@ -55,7 +55,7 @@ class Solver:
         self.system, self.y = system, y
         self.backend = system.backend
         self.alpha = self.backend.zeros(tuple(y.shape)) if alpha is None else 1.0 * alpha
-        self.gradient = -1.0 * y if alpha is None else system.product(self.alpha) - y
+        self.gradient = -1.0 * y if alpha is None else self.product(self.alpha) - y
         self.is_exact = True  # the gradient: not the sum of many updates
 
     def step(self) -> None:
@@ -64,8 +64,12 @@ class Solver:
 
     def refresh(self) -> None:
         """Recompute the gradient from scratch."""
-        self.gradient = self.system.product(self.alpha) - self.y
+        self.gradient = self.product(self.alpha) - self.y
         self.is_exact = True
+
+    def product(self, vectors: Array) -> Array:
+        """Return `vectors A`, (p, n)."""
+        return self.system.product(vectors)
 
     @property
     def norm(self) -> float:

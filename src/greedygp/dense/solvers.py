@@ -1,9 +1,11 @@
 """The solvers by name, the sizes that they work with, and which one to take.
 
-`auto` is a factorisation for few rows, and preconditioned conjugate gradients for many. How many
-steps the latter need depends on the kernel and the noise, and shows only on the way: where the
-matrix fits into memory and the steps made so far promise no end before a factorisation would have
-one, they are broken off and the matrix is factorised.
+`auto`, where the matrix fits into memory: a factorisation of few rows, and preconditioned conjugate
+gradients for many. How many steps the latter need depends on the kernel and the noise, and shows
+only on the way: where the steps made so far promise no end before a factorisation would have one,
+they are broken off and the matrix is factorised. Where it does not fit: greedy block descent, which
+evaluates the fewest kernel entries; conjugate gradients for many right-hand sides, which have no
+block in common, and on accelerators, which are faster at products than at choosing.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from greedygp.arrays import Array
-from greedygp.dense.block_descent import CyclicDescent, GradientDescent, GreedyDescent
+from greedygp.dense.block_descent import CyclicDescent, GradientDescent
 from greedygp.dense.cholesky import CholeskySolver
 from greedygp.dense.conjugate_gradient import ConjugateGradient, PreconditionedConjugateGradient
+from greedygp.dense.greedy_descent import GreedyDescent
 from greedygp.dense.smo import SMO
 from greedygp.dense.solver import Solver
 from greedygp.dense.system import System
@@ -32,12 +35,16 @@ __all__ = [
 ]
 
 SOLVERS = ("cholesky", "cg", "pcg", "smo", "bcd_cyclic", "bcd_gradient", "gbcd")
-FEW_ROWS = 4000  # up to here nothing beats a factorisation
-ROWS_A_LOOK = 300  # rows for every step after which the steps are judged
-ROWS_A_STEP = 100  # rows for every step that takes as long as its share of a factorisation
+FEW_ROWS = 1500  # up to here nothing beats a factorisation
+FEW_RIGHT_HAND_SIDES = 4
+STEPS_TO_LOOK, ROWS_A_LOOK = 6, 600  # steps, or rows for each, after which the steps are judged
+ROWS_A_STEP = 40  # rows for every step that takes as long as its share of a factorisation
 PANEL_BYTES = 2**30  # of the columns of a block
 MEMORY = 30  # earlier steps that a step of gbcd is made conjugate to
 STAGES = 4  # in which a block is chosen
+# Ranks for every row, and the smallest and the largest one; steps are cheap where K is held.
+RANK_HELD, RANK_OF_GBCD, RANK_OF_PCG = 0.1, 0.15, 0.2
+RANKS = (200, 2000)
 
 
 @dataclass(frozen=True)
@@ -56,9 +63,11 @@ def matrix_fits(n: int, options: SolverOptions) -> bool:
     return 8.0 * n * n <= options.memory_limit
 
 
-def choose_solver(n: int, options: SolverOptions) -> str:
-    """Return the solver to begin with for a problem of that size."""
-    return "cholesky" if n <= FEW_ROWS and matrix_fits(n, options) else "pcg"
+def choose_solver(n: int, options: SolverOptions, p: int = 1, on_host: bool = True) -> str:
+    """Return the solver to begin with for n rows and p right-hand sides."""
+    if matrix_fits(n, options):
+        return "cholesky" if n <= FEW_ROWS else "pcg"
+    return "gbcd" if on_host and p <= FEW_RIGHT_HAND_SIDES else "pcg"
 
 
 def is_hopeless(norms: list[float], tol: float, n: int) -> bool:
@@ -74,7 +83,7 @@ def is_hopeless(norms: list[float], tol: float, n: int) -> bool:
         The number of rows.
     """
     made = len(norms) - 1
-    if made < max(10, n // ROWS_A_LOOK) or min(norms) <= tol:
+    if made < max(STEPS_TO_LOOK, n // ROWS_A_LOOK) or min(norms) <= tol:
         return False
     half = made // 2
     fall = np.log(min(norms[: half + 1]) / min(norms)) / (made - half)
@@ -106,7 +115,7 @@ def make_solver(
     if name == "cg":
         return ConjugateGradient(system, y, alpha)
     if name == "pcg":
-        rank = options.rank or default_rank(system.n, system.hold)
+        rank = options.rank or default_rank(system.n, RANK_HELD if system.hold else RANK_OF_PCG)
         with numpy_threads_only():
             return PreconditionedConjugateGradient(system, y, alpha, rank=rank, rng=rng)
     if name == "smo":
@@ -117,6 +126,7 @@ def make_solver(
     if name == "bcd_gradient":
         return GradientDescent(system, y, alpha, block_size=size)
     fast = options.accelerate
+    rank = options.rank or default_rank(system.n, RANK_HELD if system.hold else RANK_OF_GBCD)
     return GreedyDescent(
         system,
         y,
@@ -125,7 +135,7 @@ def make_solver(
         working_set=options.working_set,
         together=max(1, size // STAGES) if fast else 1,
         memory=max(2, MEMORY // y.shape[0]) if fast else 0,
-        held=min(2 * size, system.n // 2) if fast else 0,
+        rank=rank if fast else 0,
         rng=rng,
     )
 
@@ -136,8 +146,7 @@ def default_block(n: int) -> int:
     return int(max(min(n, 100), min(np.clip(n // 10, 500, 1000), by_memory)))
 
 
-def default_rank(n: int, hold: bool) -> int:
-    """Return the rank of the preconditioner; steps are cheap where the kernel matrix is held."""
+def default_rank(n: int, share: float) -> int:
+    """Return the rank of a preconditioner: a share of the rows, as far as memory allows it."""
     by_memory = PANEL_BYTES // (8 * n)
-    by_rows = np.clip(n // 10 if hold else n // 5, 200, 2000)
-    return int(max(min(n, 50), min(by_rows, by_memory)))
+    return int(max(min(n, 50), min(np.clip(int(share * n), *RANKS), by_memory)))
