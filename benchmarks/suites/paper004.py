@@ -50,7 +50,7 @@ def prepare(task: Task, partition: int) -> dict[str, Any]:
         X,
         y,
         None,
-        default=False,
+        prior=None,
         learn_bias=True,
         max_iter=STEPS,
         deadline=None,

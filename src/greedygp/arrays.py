@@ -154,8 +154,8 @@ class Backend:
         total = np.zeros((rows.shape[0], rows.shape[0]))
         for sign in (1.0, -1.0):
             chosen = np.flatnonzero(sign * weights > 0)
-            part = np.take(rows, chosen, axis=1)
-            part *= np.sqrt(np.abs(weights[chosen]))
+            part = rows if len(chosen) == len(weights) else np.take(rows, chosen, axis=1)
+            part = part * np.sqrt(np.abs(weights[chosen]))
             total += sign * (part @ part.T)
         return total
 

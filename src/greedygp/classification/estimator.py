@@ -45,7 +45,8 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
     ----------
     kernel : Kernel, scikit-learn kernel or None
         Where learning starts. None: a Gaussian on the features in units of their spread, with one
-        length scale for all of them; pass `Gaussian(length_scale=[...])` to learn one for each.
+        length scale for all of them, or one for each where that pays, and a weak prior on both;
+        pass `Gaussian(length_scale=[...])` to learn one for each by the objective alone.
     bias : float or None
         Held fixed where given; None: learnt, from the classes' shares on.
     criterion : {"adaptive", "validation", "entropy", "info_gain", "random"}
@@ -106,7 +107,8 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
         the mean of `-log` probability over all rows, those of the basis without their own sites.
         `score` is what the row was chosen by.
     objective_value_ : float
-        The objective of the model; NaN where nothing was learnt.
+        The objective of the model, with the share of the default kernel's prior; NaN where nothing
+        was learnt.
     rounds_ : structured array with the fields n_basis, value_before, value, n_iter, seconds
     stop_reason_ : str
         Why the selection stopped: "max_basis", "patience", "exhausted", "time_limit", "callback"

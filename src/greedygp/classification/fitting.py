@@ -11,6 +11,7 @@ from greedygp.classification.criteria import ClassificationSelector
 from greedygp.classification.learning import Learnt, Schedule, learn
 from greedygp.classification.objectives import loo_loss
 from greedygp.classification.points import Point
+from greedygp.classification.prior import Prior
 from greedygp.classification.progress import ClassifierTasks
 from greedygp.classification.propagation import propagate
 from greedygp.classification.refinement import refine
@@ -101,12 +102,13 @@ class TwoClassFit:
     def learnt(self, start: Point, *, in_rounds: bool) -> Learnt:
         """Learn the hyperparameters from the start on, and return the best model."""
         options = self.options
+        prior = Prior(start.kernel) if options.kernel is None else None
         found, self.tied = learnt_start(
             start,
             self.X,
             self.y,
             self.weights,
-            default=options.kernel is None,
+            prior=prior,
             learn_bias=options.bias is None,
             max_iter=options.max_iter,
             deadline=share_of_time(self.deadline, 2),
@@ -125,6 +127,7 @@ class TwoClassFit:
             max_iter=options.max_iter,
             tied=self.tied,
             learn_bias=options.bias is None,
+            prior=prior,
             deadline=self.deadline,
         )
         return learn(schedule, point, self.select, self._watch(options.max_iter))

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from greedygp.classification.objectives import Basis, evaluate
-from greedygp.classification.points import Coordinates, Point
+from greedygp.classification.points import Coordinates, Evaluation, Point
+from greedygp.classification.prior import Prior
 from greedygp.classification.state import ClassificationState
 from greedygp.greedy import SelectionPath
 from greedygp.minimise import minimise
@@ -44,7 +45,19 @@ class Schedule:
     max_iter: int
     tied: bool
     learn_bias: bool = True
+    prior: Prior | None = None
     deadline: float | None = None
+
+    def objective_of(self, state: ClassificationState) -> Callable[[Point], Evaluation]:
+        """Return what is minimised with the basis of a state and its sites held fixed."""
+        basis = Basis.of(state)
+
+        def objective(point: Point) -> Evaluation:
+            return evaluate(self.objective, point.kernel, point.bias, basis)
+
+        if self.prior is None:
+            return objective
+        return self.prior.added_to(objective, float(np.sum(state.mass)))
 
 
 @dataclass
@@ -117,11 +130,9 @@ def _optimise(
     number: int, state: ClassificationState, point: Point, schedule: Schedule, watch: Any
 ) -> tuple[Any, bool]:
     """Improve kernel and bias with basis and sites held fixed; tell whether to end the fit."""
-    basis, asked_to_stop = Basis.of(state), False
+    asked_to_stop = False
     coordinates: Any = Coordinates(point, bias=schedule.learn_bias, tied=schedule.tied)
-
-    def objective(at: Any) -> Any:
-        return evaluate(schedule.objective, at.kernel, at.bias, basis)
+    objective: Any = schedule.objective_of(state)
 
     def after_iteration(at: Any, value: float) -> bool:
         nonlocal asked_to_stop
@@ -141,7 +152,7 @@ def _optimise(
 
 
 def _value(state: ClassificationState, schedule: Schedule) -> float:
-    return evaluate(schedule.objective, state.kernel, state.bias, Basis.of(state)).value
+    return schedule.objective_of(state)(Point(state.kernel, state.bias)).value
 
 
 def _ended(path: SelectionPath) -> bool:

@@ -6,8 +6,9 @@ every evaluation, where the derivative with the sites held fixed is the whole de
 an ordinary smooth minimisation; O(n^3) for an evaluation.
 
 With the default kernel the features share one length scale at first, in units of their spreads.
-Then each gets its own, and this is kept if the gain in log evidence is significant (a likelihood
-ratio test at the level `SIGNIFICANCE`): on small sets a length scale for each feature over-fits.
+Then each gets its own, and this is kept if the gain in log evidence, less what the prior takes for
+it (:mod:`.prior`), is significant (a likelihood ratio test at the level `SIGNIFICANCE`): on small
+sets a length scale for each feature over-fits.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from scipy.special import chdtri, ndtri
 
 from greedygp.classification.points import Coordinates, Evaluation, Point
+from greedygp.classification.prior import Prior
 from greedygp.classification.propagation import propagated_evidence
 from greedygp.kernels import Gaussian, Kernel
 from greedygp.minimise import Minimum, minimise
@@ -66,7 +68,7 @@ def learnt_start(
     y: np.ndarray,
     weights: np.ndarray | None,
     *,
-    default: bool,
+    prior: Prior | None,
     learn_bias: bool,
     max_iter: int,
     deadline: float | None,
@@ -80,8 +82,8 @@ def learnt_start(
     ----------
     start : Point
     X, y, weights : (n, D) array, (n,) array of +1 and -1, (n,) array or None
-    default : bool
-        Whether the kernel is the default one, whose length scales are tied unless they pay.
+    prior : Prior or None
+        That of the default kernel, whose length scales are tied unless they pay; None: another one.
     learn_bias : bool
     max_iter : int
         Iterations of L-BFGS, in each of both searches.
@@ -95,6 +97,8 @@ def learnt_start(
         X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
     objective: Any = _SubsetEvidence(X, y, weights)
     total = float(len(y) if weights is None else np.sum(weights))
+    if prior is not None:
+        objective = prior.added_to(objective, total)
 
     def search(point: Point, tied: bool) -> Minimum:
         coordinates: Any = Coordinates(point, bias=learn_bias, tied=tied)
@@ -107,9 +111,9 @@ def learnt_start(
             deadline=deadline,
         )
 
-    found = search(start, default)
-    if not default or X.shape[1] == 1 or found.interrupted:
-        return found, default
+    found = search(start, prior is not None)
+    if prior is None or X.shape[1] == 1 or found.interrupted:
+        return found, prior is not None
     each: Any = search(found.point, False)  # type: ignore[arg-type]
     price = 0.5 * chdtri(X.shape[1] - 1, SIGNIFICANCE)  # a quantile of chi-square
     pays = total * (found.value - each.value) > price

@@ -62,9 +62,12 @@ def factor_of_rows(system: System, index: np.ndarray, panel: Array) -> Array:
     square = to_numpy(backend.xp.take(panel, backend.integers(index), axis=1)).astype(np.float64)
     square = 0.5 * (square + square.T)
     largest = float(np.max(np.diagonal(square)))
-    kept, triangle = _independent(square, max(LEAST_PIVOT, ROUNDING * backend.epsilon) * largest)
-    rows = backend.xp.take(panel, backend.integers(kept), axis=0)
-    return backend.solve_lower(triangle, rows)
+    triangle, info = scipy.linalg.lapack.dpotrf(square, lower=1)
+    if info != 0 or np.min(np.diagonal(triangle)) ** 2 <= ROUNDING * backend.epsilon * largest:
+        least = max(LEAST_PIVOT, ROUNDING * backend.epsilon) * largest
+        kept, triangle = _independent(square, least)
+        panel = backend.xp.take(panel, backend.integers(kept), axis=0)
+    return backend.solve_lower(np.ascontiguousarray(triangle), panel, out=panel)
 
 
 def random_pivots(system: System, rank: int, rng: np.random.Generator) -> Array:
@@ -96,7 +99,7 @@ def random_pivots(system: System, rank: int, rng: np.random.Generator) -> Array:
         if len(kept) == 0:
             continue
         new = backend.xp.take(lines, backend.integers(kept), axis=0)
-        new = backend.solve_lower(triangle, new)
+        new = backend.solve_lower(triangle, new, out=new)
         factor[size : size + len(kept), :] = new
         left = np.maximum(left - to_numpy(backend.column_squares(new)), 0.0)
         size += len(kept)
