@@ -234,8 +234,8 @@ def test_steps_that_would_outlast_a_factorisation_are_hopeless():
     n, tol = 4000, 1e-4
     falling = {rate: list(np.exp(-rate * np.arange(60))) for rate in (0.0, 0.05, 0.15, 0.5)}
     assert is_hopeless(falling[0.0], tol, n)
-    assert is_hopeless(falling[0.05], tol, n)  # in 184 steps
-    assert not is_hopeless(falling[0.15], tol, n)  # in 61 steps
+    assert is_hopeless(falling[0.05], tol, n)  # in 212 steps
+    assert not is_hopeless(falling[0.15], tol, n)  # in 71 steps
     assert not is_hopeless(falling[0.5], tol, n)  # it is there
     assert is_hopeless(falling[0.0][:7], tol, n)
     assert not is_hopeless(falling[0.0][:6], tol, n)  # too early to tell

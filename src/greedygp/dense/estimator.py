@@ -291,14 +291,14 @@ class GPRegressor(
     ) -> Solution:
         """Drive the solver; the file of the solve, if there is one, goes with it."""
         file = None if self.checkpoint is None else Checkpoint(self.checkpoint, solver)
-        norms = [solver.norm]
+        norms = [solver.mean_norm]
         gave_up = False
 
         def watch(solver: Solver, n_iter: int) -> bool:
             nonlocal gave_up
             if file is not None:
                 file.after_step(n_iter)
-            norms.append(solver.norm)
+            norms.append(solver.mean_norm)
             stop = tasks.step(solver)
             gave_up = not stop and may_give_up and is_hopeless(norms, limits.tol, solver.system.n)
             return stop or gave_up

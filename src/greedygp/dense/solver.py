@@ -77,6 +77,12 @@ class Solver:
         return float(self.backend.xp.max(self.backend.xp.abs(self.gradient)))
 
     @property
+    def mean_norm(self) -> float:
+        """The root mean square of the gradient."""
+        squares = np.sum(self.backend.row_dots(self.gradient, self.gradient))
+        return float(np.sqrt(squares / (self.gradient.shape[0] * self.gradient.shape[1])))
+
+    @property
     def rounding(self) -> float:
         """About what rounding leaves of the gradient, whatever the solver does."""
         lengths = np.sqrt(self.backend.row_dots(self.alpha, self.alpha))

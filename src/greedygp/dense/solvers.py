@@ -39,6 +39,7 @@ FEW_ROWS = 1500  # up to here nothing beats a factorisation
 FEW_BLOCKS = 5000  # up to here, if it cannot be had, blocks are the best
 FEW_RIGHT_HAND_SIDES = 4
 STEPS_TO_LOOK, ROWS_A_LOOK = 6, 600  # steps, or rows for each, after which the steps are judged
+PEAK = 4.0  # about the largest entry of a gradient over its root mean square
 ROWS_A_STEP = 40  # rows for every step that takes as long as its share of a factorisation
 PANEL_BYTES = 2**30  # of the columns of a block
 MEMORY = 30  # earlier steps that a step of gbcd is made conjugate to
@@ -78,13 +79,14 @@ def is_hopeless(norms: list[float], tol: float, n: int) -> bool:
     Parameters
     ----------
     norms : list of float
-        Of the gradient, one for every step.
+        Root mean squares of the gradient, one for every step: they fall evenly, where its largest
+        entry jumps about.
     tol : float
-        Where they must get to.
+        Where the largest entry must get to.
     n : int
         The number of rows.
     """
-    made = len(norms) - 1
+    made, tol = len(norms) - 1, tol / PEAK
     if made < max(STEPS_TO_LOOK, n // ROWS_A_LOOK) or min(norms) <= tol:
         return False
     half = made // 2
