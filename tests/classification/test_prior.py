@@ -26,7 +26,7 @@ def test_it_is_a_normal_density_of_logarithms():
     deviations = np.array([0.2, -0.2, 0.0])
     expected = 0.5 * np.sum(deviations**2) / SPREAD**2
     assert_allclose(prior.loss(moved([0.0, *deviations]))[0], expected)
-    assert_allclose(prior.loss(moved([0.0, *(deviations + 3.0)]))[0], expected)  # all of them longer
+    assert_allclose(prior.loss(moved([0.0, *(deviations + 3.0)]))[0], expected)
 
 
 def test_its_derivatives():
