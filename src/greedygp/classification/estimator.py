@@ -49,11 +49,13 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
         pass `Gaussian(length_scale=[...])` to learn one for each by the objective alone.
     bias : float or None
         Held fixed where given; None: learnt, from the classes' shares on.
-    criterion : {"adaptive", "validation", "entropy", "info_gain", "random"}
+    criterion : {"auto", "adaptive", "validation", "entropy", "info_gain", "random"}
         How the next basis vector is chosen: candidates drawn by their predicted chance of error
         and judged by the loss over all rows; random candidates judged by the loss over the rows
         outside the basis; the row that lowers the entropy most (informative vector machine); the
-        row of the largest information gain; any row.
+        row of the largest information gain; any row. "auto": "adaptive"; where the basis may be a
+        quarter of the rows or more "entropy" too, and the basis with the lower leave-one-out loss
+        is kept; "entropy" alone where it is all rows, and only their order is open.
     working_set : int or None
         Candidates a step; None: 2 for `adaptive`, 59 for `validation`, 1 for `random`. Without
         effect for `entropy` and `info_gain`, which score every row.
@@ -79,9 +81,8 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
         The most iterations of the optimiser in a round.
     ep_passes : int
         The most passes of expectation propagation over a chosen basis, which revisit its sites
-        until they settle; 0: sites stay as they were when their rows came in. Unless the basis is
-        all rows, the result is kept only if it lowers the leave-one-out loss. Without effect for
-        optimised sites.
+        until they settle; 0: sites stay as they were when their rows came in. The result is kept
+        only if it lowers the leave-one-out loss. Without effect for optimised sites.
     refine : bool or "auto"
         Whether all sites, with kernel and bias, are moved in the end to lower the predictive loss
         of the rows outside the basis. A fifth of those rows is held out to end it in time. "auto":
@@ -141,7 +142,7 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
         *,
         kernel: Kernel | ScikitLearnKernel | None = None,
         bias: float | None = None,
-        criterion: str = "adaptive",
+        criterion: str = "auto",
         working_set: int | None = None,
         sites: str = "moment_matching",
         max_basis: int | None = None,
@@ -209,7 +210,7 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
             for point, label in zip(starts, labels)
         ]
         rounds = 0 if self.objective is None else self.rounds
-        context = self._init_callback_context(max_subtasks=len(labels) * (2 * rounds + 2))
+        context = self._init_callback_context(max_subtasks=len(labels) * (3 * rounds + 3))
         tasks = ClassifierTasks(self, context, given, priors)
         models = []
         for k, (start, label) in enumerate(zip(starts, labels)):

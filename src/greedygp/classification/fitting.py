@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from greedygp.classification.criteria import ClassificationSelector
-from greedygp.classification.learning import Learnt, Schedule, learn
+from greedygp.classification.learning import Learnt, Schedule, broken_off, learn
 from greedygp.classification.objectives import loo_loss
 from greedygp.classification.points import Point
 from greedygp.classification.prior import Prior
@@ -20,6 +20,8 @@ from greedygp.classification.state import ClassificationState
 from greedygp.greedy import SelectionPath, Stopping, forward_selection
 
 __all__ = ["TwoClassFit", "share_of_time"]
+
+LARGE_PART = 4  # a basis of more than one row in so many is a large part of them
 
 
 def share_of_time(deadline: float | None, parts: int) -> float | None:
@@ -65,11 +67,35 @@ class TwoClassFit:
 
     def select(self, point: Point) -> tuple[ClassificationState, SelectionPath]:
         """Return a basis chosen with the point's hyperparameters, its sites settled."""
+        first, *others = self._criteria()
+        state, path = self._select_by(first, point)
+        for criterion in others:
+            if broken_off(path):
+                break
+            other, other_path = self._select_by(criterion, point)
+            if broken_off(other_path):
+                path.reason = other_path.reason  # the fit ends, with the basis that is complete
+            elif loo_loss(other) < loo_loss(state):
+                state, path = other, other_path
+        return state, path
+
+    def _criteria(self) -> list[str]:
+        """Return the criteria to select by; of several the better basis is kept."""
+        options, n = self.options, len(self.y)
+        if options.criterion != "auto":
+            return [options.criterion]
+        if options.patience is not None or options.sites == "optimized":
+            return ["adaptive"]
+        if self.limit == n:
+            return ["entropy"]
+        return ["adaptive", "entropy"] if LARGE_PART * self.limit >= n else ["adaptive"]
+
+    def _select_by(self, criterion: str, point: Point) -> tuple[ClassificationState, SelectionPath]:
         options = self.options
         state = self._state(point)
         selector = ClassificationSelector(
             state,
-            options.criterion,
+            criterion,
             working_set=options.working_set,
             optimise=options.sites == "optimized",
             rng=self.rng,
@@ -96,7 +122,7 @@ class TwoClassFit:
             return
         before, loss = state.sites, loo_loss(state)
         propagate(state, self.passes)
-        if state.size < len(self.y) and loo_loss(state) > loss:
+        if loo_loss(state) > loss:
             state.replace(*before)
 
     def learnt(self, start: Point, *, in_rounds: bool) -> Learnt:

@@ -21,7 +21,7 @@ from greedygp.classification.state import ClassificationState
 from greedygp.greedy import SelectionPath
 from greedygp.minimise import minimise
 
-__all__ = ["Learnt", "Schedule", "learn"]
+__all__ = ["Learnt", "Schedule", "broken_off", "learn"]
 
 ROUND_FIELDS = np.dtype(
     [
@@ -75,7 +75,7 @@ class Learnt:
     @property
     def broken_off(self) -> bool:
         """Whether somebody, or the clock, asked for the fit to end."""
-        return self.interrupted or self.path.reason in ("interrupted", "callback", "time_limit")
+        return self.interrupted or broken_off(self.path)
 
     def rounds_array(self) -> np.ndarray:
         """Return a structured array, one line a round."""
@@ -107,7 +107,7 @@ def learn(
     point, value = start, best.value
     for number in range(schedule.rounds):
         begin, before = time.perf_counter(), value
-        if _ended(path) or _late(schedule.deadline):
+        if broken_off(path) or _late(schedule.deadline):
             break
         found, asked_to_stop = _optimise(number, state, point, schedule, watch)
         best.interrupted, best.converged = found.interrupted, found.converged
@@ -119,7 +119,7 @@ def learn(
             break
         value = _value(state, schedule)
         best.rounds.append((state.size, before, value, found.n_iter, time.perf_counter() - begin))
-        if value < best.value and not (_ended(path) and state.size < best.state.size):
+        if value < best.value and not (broken_off(path) and state.size < best.state.size):
             best.point, best.state, best.path, best.value = point, state, path, value
         if before - value < ROUND_TOL:
             break
@@ -155,7 +155,8 @@ def _value(state: ClassificationState, schedule: Schedule) -> float:
     return schedule.objective_of(state)(Point(state.kernel, state.bias)).value
 
 
-def _ended(path: SelectionPath) -> bool:
+def broken_off(path: SelectionPath) -> bool:
+    """Tell whether somebody, or the clock, ended a selection."""
     return path.reason in ("interrupted", "callback", "time_limit")
 
 

@@ -25,7 +25,7 @@ def check_parameters(estimator: Any) -> None:
             f"kernel must be a greedygp kernel, a scikit-learn kernel or None; got {kernel!r}."
         )
     check_number("bias", estimator.bias, above=-np.inf, or_none=True)
-    check_choice("criterion", estimator.criterion, CRITERIA)
+    check_choice("criterion", estimator.criterion, ("auto", *CRITERIA))
     check_integer("working_set", estimator.working_set, 1, or_none=True)
     check_choice("sites", estimator.sites, ("moment_matching", "optimized"))
     check_integer("max_basis", estimator.max_basis, 1, or_none=True)

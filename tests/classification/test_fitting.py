@@ -1,0 +1,87 @@
+"""Which criteria a fit selects by, and what it keeps."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from classification.models import data, fixed
+from greedygp.classification import fitting as module
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    """Note the criteria that were selected by."""
+    names, selector = [], module.ClassificationSelector
+
+    def noted(state, criterion, **options):
+        names.append(criterion)
+        return selector(state, criterion, **options)
+
+    monkeypatch.setattr(module, "ClassificationSelector", noted)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"max_basis": 19}, ["adaptive"]),
+        ({"max_basis": 20}, ["adaptive", "entropy"]),
+        ({"max_basis": 20, "patience": 3}, ["adaptive"]),
+        ({"max_basis": 20, "sites": "optimized"}, ["adaptive"]),
+        ({"max_basis": None}, ["entropy"]),
+        ({"max_basis": 20, "criterion": "validation"}, ["validation"]),
+    ],
+)
+def test_criteria_of_a_fit(tried, options, expected):
+    X, y = data(80)
+    fixed(**options).fit(X, y)
+    assert tried == expected
+
+
+def test_the_basis_with_the_lower_leave_one_out_loss_is_kept():
+    kept = []
+    for seed in range(6):
+        X, y = data(60, seed=seed)
+        options = {"max_basis": 45, "ep_passes": 0}
+        auto, *both = (
+            fixed(criterion=name, **options).fit(X, y) for name in ("auto", "adaptive", "entropy")
+        )
+        better = min(both, key=lambda model: model.path_["value"][-1])
+        assert_array_equal(auto.basis_indices_, better.basis_indices_)
+        assert_array_equal(auto.predict_proba(X), better.predict_proba(X))
+        kept.append(both.index(better))
+    assert set(kept) == {0, 1}
+
+
+def test_a_second_selection_that_is_broken_off_leaves_the_first(monkeypatch):
+    X, y = data(60)
+    loop, calls = module.forward_selection, []
+
+    def stopped(selector, limit, *others):
+        calls.append(limit)
+        path = loop(selector, limit if len(calls) == 1 else 5, *others)
+        path.reason = path.reason if len(calls) == 1 else "time_limit"
+        return path
+
+    monkeypatch.setattr(module, "forward_selection", stopped)
+    model = fixed(max_basis=20).fit(X, y)
+    monkeypatch.undo()
+    assert (len(calls), model.n_basis_, model.stop_reason_) == (2, 20, "time_limit")
+    assert_array_equal(
+        model.basis_indices_, fixed(max_basis=20, criterion="adaptive").fit(X, y).basis_indices_
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_propagation_is_kept_only_if_it_lowers_the_leave_one_out_loss(monkeypatch, seed):
+    X, y = data(40, seed=seed)
+    losses, loss_of = [], module.loo_loss
+    monkeypatch.setattr(
+        module, "loo_loss", lambda state: losses.append(loss_of(state)) or losses[-1]
+    )
+    options = {"max_basis": None, "criterion": "entropy"}
+    model = fixed(**options).fit(X, y)
+    before, after = losses
+    plain = fixed(ep_passes=0, **options).fit(X, y)
+    same = np.array_equal(model.site_means_, plain.site_means_)
+    assert same == (after > before)
