@@ -29,20 +29,27 @@ class _Both(io.TextIOBase):
 
 @contextmanager
 def also_on_a_page(
-    name: str, title: str, write: bool, *, arguments: str = "", verbatim: bool = False
+    name: str,
+    title: str,
+    write: bool,
+    *,
+    arguments: str = "",
+    verbatim: bool = False,
+    page: str | None = None,
 ) -> Iterator[None]:
-    """Write what is printed meanwhile to `docs/results/<name>.md`, too, if `write`.
+    """Write what is printed meanwhile to a page of `docs/results/`, too, if `write`.
 
     Parameters
     ----------
     name : str
-        Of the program in `benchmarks/`, and of the page.
+        Of the program in `benchmarks/`, and of the page, unless `page` is another.
     title : str
     write : bool
     arguments : str
         Other arguments that the program was given.
     verbatim : bool
         Whether the lines are to stand as they are printed; else they are Markdown.
+    page : str, optional
     """
     both = _Both(sys.stdout)
     with redirect_stdout(both):
@@ -62,4 +69,4 @@ def also_on_a_page(
         f"```text\n{text}\n```" if verbatim else text,
         *about,
     ]
-    write_atomically(DOCS / f"{name}.md", "\n\n".join(lines) + "\n")
+    write_atomically(DOCS / f"{page or name}.md", "\n\n".join(lines) + "\n")

@@ -1,9 +1,10 @@
 """Speed and memory of full GP regression: the solvers side by side, each in a process of its own.
 
     python -m benchmarks.speed_dense                     # 10,000 rows: Friedman1, kin40k
-    python -m benchmarks.speed_dense --large             # and Friedman1 100,000, kin40k 30,000
     python -m benchmarks.speed_dense --grid              # and "auto" beside the fixed choices
+    python -m benchmarks.speed_dense --large             # instead: Friedman1 100,000, kin40k 30,000
     python -m benchmarks.speed_dense --write             # to docs/results/speed_dense.md, too
+                                                         # (--large: speed_dense_large.md)
 
 Hyperparameters are those of the suites `paper002_*` (learnt at the first use, and kept). Prints
 seconds by the clock and of the processor, kernel passes (entries evaluated, over n^2), steps, the
@@ -223,7 +224,7 @@ def ratio(left: dict[str, float], right: dict[str, float]) -> str:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     top.add_argument("--rows", type=int, default=10_000)
-    top.add_argument("--large", type=int, nargs="?", const=100_000, help="more rows, too")
+    top.add_argument("--large", type=int, nargs="?", const=100_000, help="this many rows instead")
     top.add_argument("--grid", action="store_true", help="'auto' beside the fixed choices, too")
     top.add_argument("--write", action="store_true", help="write docs/results/speed_dense.md")
     top.add_argument("--variances", type=int, default=1000)
@@ -240,17 +241,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.measure:
         print(json.dumps(measure(json.load(sys.stdin))))
         return
-    given = " ".join(f"--{name}" for name in ("large", "grid") if getattr(options, name))
+    given = "--large" if options.large else "--grid" if options.grid else ""
     if options.threads is not None:
         given += f" --threads {options.threads}"
+    if options.large:
+        title = "Speed of full regression: many rows"
+        page = {"arguments": given, "page": "speed_dense_large"}
+        with also_on_a_page("speed_dense", title, options.write, **page):
+            large(options)
+        return
     with also_on_a_page("speed_dense", "Speed of full regression", options.write, arguments=given):
         friedman1(options)
         if "kin40k" in datasets.available():
             kin40k(options)
         else:
             print("\nkin40k is absent: set GREEDYGP_DATA to the folder that holds kin40k.npz.")
-        if options.large:
-            large(options)
         if options.grid:
             grid(options)
 

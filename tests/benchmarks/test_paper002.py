@@ -321,7 +321,8 @@ def test_speed_dense_prints_every_figure(capsys, monkeypatch, tmp_path, prepared
     frame.write_atomically(kept, json.dumps({"content": prepared}))
     # In this process: starting others takes seconds.
     monkeypatch.setattr(speed_dense, "_in_process", lambda request, _: speed_dense.measure(request))
-    speed_dense.main(["--rows", "300", "--large", "500", "--results", str(tmp_path)])
+    speed_dense.main(["--rows", "300", "--results", str(tmp_path)])
+    speed_dense.main(["--large", "500", "--results", str(tmp_path)])
     text = capsys.readouterr().out
     for part in ("Friedman1, 300 rows", "gbcd", "cg", "cholesky", "Friedman1, 500 rows"):
         assert part in text
