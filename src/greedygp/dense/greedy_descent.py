@@ -39,7 +39,7 @@ MOST_SCORED = 4  # right-hand sides by which a block is chosen; more are mixed a
 
 # Costs of a kernel entry's part in a step, in the time that it takes to evaluate one.
 OF_A_BLOCK, OF_A_PRODUCT = 2.3, 0.5  # it is chosen by; every entry serves two places
-OF_A_HELD_BLOCK, OF_A_HELD_PRODUCT = 4.0, 0.06  # where the kernel matrix is held
+OF_A_HELD_BLOCK, OF_A_HELD_PRODUCT = 8.0, 0.06  # where K is held; blocks seldom pay there
 OF_THE_FACTOR = 0.1
 
 
