@@ -3,9 +3,9 @@
 `auto`, where the matrix fits into memory: a factorisation of few rows, and preconditioned conjugate
 gradients for many. How many steps the latter need depends on the kernel and the noise, and shows
 only on the way: where the steps made so far promise no end before a factorisation would have one,
-they are broken off and the matrix is factorised. Where it does not fit: greedy block descent while
-a block is a large part of the rows; conjugate gradients for more rows, for many right-hand sides,
-which have no block in common, and on accelerators, which are faster at products than at choosing.
+they are broken off and the matrix is factorised. Where it does not fit: greedy block descent;
+conjugate gradients for many right-hand sides, which have no block in common, and on accelerators,
+which are faster at products than at choosing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ __all__ = [
 
 SOLVERS = ("cholesky", "cg", "pcg", "smo", "bcd_cyclic", "bcd_gradient", "gbcd")
 FEW_ROWS = 1500  # up to here nothing beats a factorisation
-FEW_BLOCKS = 5000  # up to here, if it cannot be had, blocks are the best
 FEW_RIGHT_HAND_SIDES = 4
 STEPS_TO_LOOK, ROWS_A_LOOK = 6, 600  # steps, or rows for each, after which the steps are judged
 PEAK = 4.0  # about the largest entry of a gradient over its root mean square
@@ -69,8 +68,7 @@ def choose_solver(n: int, options: SolverOptions, p: int = 1, on_host: bool = Tr
     """Return the solver to begin with for n rows and p right-hand sides."""
     if matrix_fits(n, options):
         return "cholesky" if n <= FEW_ROWS else "pcg"
-    blocks = n <= FEW_BLOCKS and p <= FEW_RIGHT_HAND_SIDES and on_host
-    return "gbcd" if blocks else "pcg"
+    return "gbcd" if on_host and p <= FEW_RIGHT_HAND_SIDES else "pcg"
 
 
 def is_hopeless(norms: list[float], tol: float, n: int) -> bool:
