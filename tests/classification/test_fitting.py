@@ -55,7 +55,7 @@ def test_the_basis_with_the_lower_leave_one_out_loss_is_kept():
 
 def test_a_second_selection_that_is_broken_off_leaves_the_first(monkeypatch):
     X, y = data(60)
-    loop, calls = module.forward_selection, []
+    loop, calls = module.grow, []
 
     def stopped(selector, limit, *others):
         calls.append(limit)
@@ -63,7 +63,7 @@ def test_a_second_selection_that_is_broken_off_leaves_the_first(monkeypatch):
         path.reason = path.reason if len(calls) == 1 else "time_limit"
         return path
 
-    monkeypatch.setattr(module, "forward_selection", stopped)
+    monkeypatch.setattr(module, "grow", stopped)
     model = fixed(max_basis=20).fit(X, y)
     monkeypatch.undo()
     assert (len(calls), model.n_basis_, model.stop_reason_) == (2, 20, "time_limit")

@@ -16,6 +16,8 @@ O(c n m), and their losses elementwise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from greedygp.classification.loss import coefficients, losses
@@ -23,12 +25,25 @@ from greedygp.classification.objectives import loo_loss
 from greedygp.classification.search import optimised_sites
 from greedygp.classification.sites import Moments, probit_moments
 from greedygp.classification.state import ClassificationState
+from greedygp.greedy import SelectionPath, Stopping, forward_selection
+from greedygp.threads import serial_blas, thread_count
 
-__all__ = ["CRITERIA", "WORKING_SETS", "ClassificationSelector"]
+__all__ = ["CRITERIA", "WORKING_SETS", "ClassificationSelector", "grow"]
 
 CRITERIA = ("adaptive", "validation", "entropy", "info_gain", "random")
 WORKING_SETS = {"adaptive": 2, "validation": 59, "random": 1}
 NOTHING = (np.empty(0, dtype=np.intp), np.empty(0))
+
+
+def grow(
+    selector: ClassificationSelector,
+    limit: int,
+    stopping: Stopping,
+    after_step: Callable[[SelectionPath], bool] | None = None,
+) -> SelectionPath:
+    """Run the greedy loop; its products are too small for threads, which would only wait."""
+    with serial_blas(thread_count()):
+        return forward_selection(selector, limit, stopping, after_step)
 
 
 class ClassificationSelector:

@@ -24,6 +24,7 @@ from greedygp.classification.progress import ClassifierTasks
 from greedygp.classification.start import starting_bias, starting_kernel
 from greedygp.classification.state import ClassificationState
 from greedygp.kernels import Kernel, from_sklearn
+from greedygp.threads import numpy_threads_only
 from greedygp.validation import check_classification_data, check_weights
 
 __all__ = ["SparseGPClassifier"]
@@ -215,7 +216,8 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
         models = []
         for k, (start, label) in enumerate(zip(starts, labels)):
             until = share_of_time(deadline, len(labels) - k)
-            learnt = self._fit_two_classes(X_used, label, weights, start, rng, tasks, until)
+            with numpy_threads_only():
+                learnt = self._fit_two_classes(X_used, label, weights, start, rng, tasks, until)
             models.append(learnt)
             tasks.keep(learnt.state)
         tasks.finish()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.classification.criteria import ClassificationSelector
+from greedygp.classification.criteria import ClassificationSelector, grow
 from greedygp.classification.learning import Learnt, Schedule, broken_off, learn
 from greedygp.classification.objectives import loo_loss
 from greedygp.classification.points import Point
@@ -17,7 +17,7 @@ from greedygp.classification.propagation import propagate
 from greedygp.classification.refinement import refine
 from greedygp.classification.start import SUBSET_ROWS, learnt_start
 from greedygp.classification.state import ClassificationState
-from greedygp.greedy import SelectionPath, Stopping, forward_selection
+from greedygp.greedy import SelectionPath, Stopping
 
 __all__ = ["TwoClassFit", "share_of_time"]
 
@@ -102,9 +102,7 @@ class TwoClassFit:
         )
         stopping = Stopping(patience=options.patience, tol=options.tol, deadline=self.deadline)
         stage = self.tasks.stage("select", self.limit, state)
-        path = forward_selection(
-            selector, self.limit, stopping, lambda _: stage.step("basis vector")
-        )
+        path = grow(selector, self.limit, stopping, lambda _: stage.step("basis vector"))
         keep = stopping.size_to_keep(len(path))
         if keep < state.size:
             state.truncate(keep)
