@@ -8,17 +8,23 @@ from typing import Any
 import array_api_compat
 import numpy as np
 import scipy.sparse
+from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from greedygp.arrays import Array, Backend, detached, namespace, to_numpy
+from greedygp.kernels import Kernel
 
 __all__ = [
     "check_choice",
     "check_classification_data",
+    "check_flag",
     "check_integer",
+    "check_kernel",
     "check_number",
     "check_predict_inputs",
+    "check_seed",
     "check_training_data",
     "check_weights",
 ]
@@ -29,6 +35,35 @@ def check_choice(name: str, value: Any, choices: tuple) -> None:
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless the value is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False; got {value!r}.")
+
+
+def check_kernel(kernel: Any, *, precomputed: bool = False) -> None:
+    """Raise unless it is a kernel or None (or "precomputed", where that is allowed)."""
+    if kernel is None or isinstance(kernel, Kernel | ScikitLearnKernel):
+        return
+    if precomputed and isinstance(kernel, str) and kernel == "precomputed":
+        return
+    others = ", 'precomputed' or None" if precomputed else " or None"
+    raise TypeError(
+        f"kernel must be a greedygp kernel, a scikit-learn kernel{others}; got {kernel!r}."
+    )
+
+
+def check_seed(random_state: Any) -> None:
+    """Raise unless it is what scikit-learn takes for a source of randomness."""
+    try:
+        check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(
+            "random_state must be an integer from 0 to 2**32 - 1, a numpy RandomState or "
+            f"None; got {random_state!r}."
+        ) from error
 
 
 def check_integer(name: str, value: Any, least: int, *, or_none: bool = False) -> None:

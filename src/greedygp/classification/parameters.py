@@ -6,24 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
-from sklearn.utils import check_random_state
 
 from greedygp.classification.criteria import CRITERIA
 from greedygp.classification.objectives import OBJECTIVES
-from greedygp.kernels import Kernel
-from greedygp.validation import check_choice, check_integer, check_number
+from greedygp.validation import (
+    check_choice,
+    check_integer,
+    check_kernel,
+    check_number,
+    check_seed,
+)
 
 __all__ = ["check_parameters"]
 
 
 def check_parameters(estimator: Any) -> None:
     """Raise a sentence that names the first parameter that cannot be."""
-    kernel = estimator.kernel
-    if kernel is not None and not isinstance(kernel, Kernel | ScikitLearnKernel):
-        raise TypeError(
-            f"kernel must be a greedygp kernel, a scikit-learn kernel or None; got {kernel!r}."
-        )
+    check_kernel(estimator.kernel)
     check_number("bias", estimator.bias, above=-np.inf, or_none=True)
     check_choice("criterion", estimator.criterion, ("auto", *CRITERIA))
     check_integer("working_set", estimator.working_set, 1, or_none=True)
@@ -47,10 +46,4 @@ def check_parameters(estimator: Any) -> None:
             f"{estimator.class_weight!r}."
         )
     check_number("time_limit", estimator.time_limit, above=0, or_none=True)
-    try:
-        check_random_state(estimator.random_state)
-    except ValueError as error:
-        raise ValueError(
-            "random_state must be an integer from 0 to 2**32 - 1, a numpy RandomState or "
-            f"None; got {estimator.random_state!r}."
-        ) from error
+    check_seed(estimator.random_state)

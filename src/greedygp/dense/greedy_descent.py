@@ -33,7 +33,7 @@ from greedygp.dense.block_descent import REMEDY, BlockDescent, add_at
 from greedygp.dense.low_rank import LowRankInverse, factor_of_rows
 from greedygp.dense.system import System
 
-__all__ = ["GreedyDescent"]
+__all__ = ["MOST_SCORED", "GreedyDescent"]
 
 MOST_SCORED = 4  # right-hand sides by which a block is chosen; more are mixed at random
 

@@ -5,24 +5,22 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
-from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
-
 from greedygp.dense.objectives import DENSE_OBJECTIVES
 from greedygp.dense.solvers import SOLVERS
-from greedygp.kernels import Kernel
-from greedygp.validation import check_choice, check_integer, check_number
+from greedygp.validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_kernel,
+    check_number,
+)
 
 __all__ = ["check_parameters"]
 
 
 def check_parameters(estimator: Any) -> None:
     """Raise a sentence that names the first parameter that cannot be."""
-    kernel = estimator.kernel
-    if kernel is not None and not isinstance(kernel, Kernel | ScikitLearnKernel):
-        raise TypeError(
-            f"kernel must be a greedygp kernel, a scikit-learn kernel or None; got {kernel!r}."
-        )
+    check_kernel(estimator.kernel)
     check_number("noise_variance", estimator.noise_variance, above=0, or_none=True)
     check_choice("solver", estimator.solver, ("auto", *SOLVERS))
     check_integer("block_size", estimator.block_size, 1, or_none=True)
@@ -34,8 +32,7 @@ def check_parameters(estimator: Any) -> None:
     check_choice("objective", estimator.objective, (*DENSE_OBJECTIVES, None))
     check_integer("hyperparameter_rows", estimator.hyperparameter_rows, 1)
     for name in ("accelerate", "warm_start", "normalize_y"):
-        if not isinstance(getattr(estimator, name), bool | np.bool_):
-            raise TypeError(f"{name} must be True or False; got {getattr(estimator, name)!r}.")
+        check_flag(name, getattr(estimator, name))
     check_number("time_limit", estimator.time_limit, above=0, or_none=True)
     if not isinstance(estimator.checkpoint, str | os.PathLike | None):
         raise TypeError(f"checkpoint must be a path, or None; got {estimator.checkpoint!r}.")

@@ -22,12 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.dense.cholesky import factor_of
 from greedygp.dense.solver import Limits, Solver, solve
-from greedygp.dense.solvers import (
-    FEW_RIGHT_HAND_SIDES,
-    SolverOptions,
-    make_solver,
-    matrix_fits,
-)
+from greedygp.dense.solvers import SolverOptions, make_solver, matrix_fits, suited
 from greedygp.dense.system import System
 from greedygp.kernels import Kernel
 
@@ -172,8 +167,7 @@ class DensePosterior:
         hold = matrix_fits(self.X.shape[0], recipe.options)
         system = System(self.kernel, self.noise_variance, self.X, self.weights, hold=hold)
         rng = np.random.default_rng(recipe.seed)
-        few = K.shape[0] <= FEW_RIGHT_HAND_SIDES
-        name = "pcg" if recipe.solver == "gbcd" and not few else recipe.solver
+        name = suited(recipe.solver, K.shape[0])
         solver = make_solver(name, system, K, None, recipe.options, rng)
         solution = solve(solver, recipe.limits)
         if not solution.converged:

@@ -18,7 +18,7 @@ from greedygp.arrays import Array
 from greedygp.dense.block_descent import CyclicDescent, GradientDescent
 from greedygp.dense.cholesky import CholeskySolver
 from greedygp.dense.conjugate_gradient import ConjugateGradient, PreconditionedConjugateGradient
-from greedygp.dense.greedy_descent import GreedyDescent
+from greedygp.dense.greedy_descent import MOST_SCORED, GreedyDescent
 from greedygp.dense.smo import SMO
 from greedygp.dense.solver import Solver
 from greedygp.dense.system import System
@@ -32,11 +32,11 @@ __all__ = [
     "is_hopeless",
     "make_solver",
     "matrix_fits",
+    "suited",
 ]
 
 SOLVERS = ("cholesky", "cg", "pcg", "smo", "bcd_cyclic", "bcd_gradient", "gbcd")
 FEW_ROWS = 1500  # up to here nothing beats a factorisation
-FEW_RIGHT_HAND_SIDES = 4
 STEPS_TO_LOOK, ROWS_A_LOOK = 6, 600  # steps, or rows for each, after which the steps are judged
 PEAK = 4.0  # about the largest entry of a gradient over its root mean square
 ROWS_A_STEP = 40  # rows for every step that takes as long as its share of a factorisation
@@ -68,7 +68,12 @@ def choose_solver(n: int, options: SolverOptions, p: int = 1, on_host: bool = Tr
     """Return the solver to begin with for n rows and p right-hand sides."""
     if matrix_fits(n, options):
         return "cholesky" if n <= FEW_ROWS else "pcg"
-    return "gbcd" if on_host and p <= FEW_RIGHT_HAND_SIDES else "pcg"
+    return suited("gbcd", p) if on_host else "pcg"
+
+
+def suited(name: str, p: int) -> str:
+    """Return the solver, or, where p right-hand sides are too many for greedy blocks, another."""
+    return "pcg" if name == "gbcd" and p > MOST_SCORED else name
 
 
 def is_hopeless(norms: list[float], tol: float, n: int) -> bool:

@@ -6,11 +6,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
-from sklearn.utils import check_random_state
 
 from greedygp.kernels import Kernel
 from greedygp.linear.orthogonal import CRITERIA
-from greedygp.validation import check_choice, check_integer, check_number
+from greedygp.validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_kernel,
+    check_number,
+    check_seed,
+)
 
 __all__ = ["LoopParameters", "check_parameters"]
 
@@ -43,17 +49,8 @@ class LoopParameters:
 def check_parameters(estimator: Any) -> None:
     """Raise a sentence that names the first parameter of an estimator that cannot be."""
     parameters = estimator.get_params(deep=False)
-    kernel = parameters["kernel"]
-    known = kernel is None or isinstance(kernel, Kernel | ScikitLearnKernel)
-    if not known and not (isinstance(kernel, str) and kernel == "precomputed"):
-        raise TypeError(
-            "kernel must be a greedygp kernel, a scikit-learn kernel, 'precomputed' or None; got "
-            f"{kernel!r}."
-        )
-    if not isinstance(parameters["fit_intercept"], bool | np.bool_):
-        raise TypeError(
-            f"fit_intercept must be True or False; got {parameters['fit_intercept']!r}."
-        )
+    check_kernel(parameters["kernel"], precomputed=True)
+    check_flag("fit_intercept", parameters["fit_intercept"])
     check_integer("max_basis", parameters.get("max_basis"), 1, or_none=True)
     check_integer("working_set", parameters.get("working_set"), 1, or_none=True)
     check_integer("patience", parameters.get("patience"), 1, or_none=True)
@@ -65,10 +62,4 @@ def check_parameters(estimator: Any) -> None:
     cv = parameters["cv"]
     if isinstance(cv, str) or not (hasattr(cv, "split") or np.iterable(cv)):
         check_integer("cv", cv, 2)
-    try:
-        check_random_state(parameters["random_state"])
-    except ValueError as error:
-        raise ValueError(
-            "random_state must be an integer from 0 to 2**32 - 1, a numpy RandomState or "
-            f"None; got {parameters['random_state']!r}."
-        ) from error
+    check_seed(parameters["random_state"])

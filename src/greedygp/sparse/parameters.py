@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
-from sklearn.utils import check_random_state
-
-from greedygp.kernels import Kernel
 from greedygp.sparse.criteria import CRITERIA
 from greedygp.sparse.objectives import OBJECTIVES, check_objective
-from greedygp.validation import check_choice, check_integer, check_number
+from greedygp.validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_kernel,
+    check_number,
+    check_seed,
+)
 
 __all__ = ["check_parameters", "resolved"]
 
@@ -27,11 +29,7 @@ def resolved(approximation: str, objective: str | None) -> str:
 
 def check_parameters(estimator: Any) -> None:
     """Raise a sentence that names the first parameter that cannot be."""
-    kernel = estimator.kernel
-    if kernel is not None and not isinstance(kernel, Kernel | ScikitLearnKernel):
-        raise TypeError(
-            f"kernel must be a greedygp kernel, a scikit-learn kernel or None; got {kernel!r}."
-        )
+    check_kernel(estimator.kernel)
     check_number("noise_variance", estimator.noise_variance, above=0, or_none=True)
     check_choice("criterion", estimator.criterion, tuple(CRITERIA))
     check_choice("approximation", estimator.approximation, APPROXIMATIONS)
@@ -48,14 +46,6 @@ def check_parameters(estimator: Any) -> None:
     check_integer("max_iter", estimator.max_iter, 0)
     check_number("guard", estimator.guard, least=0)
     for name in ("refine_basis", "normalize_y"):
-        value = getattr(estimator, name)
-        if not isinstance(value, bool | np.bool_):
-            raise TypeError(f"{name} must be True or False; got {value!r}.")
+        check_flag(name, getattr(estimator, name))
     check_number("time_limit", estimator.time_limit, above=0, or_none=True)
-    try:
-        check_random_state(estimator.random_state)
-    except ValueError as error:
-        raise ValueError(
-            "random_state must be an integer from 0 to 2**32 - 1, a numpy RandomState or "
-            f"None; got {estimator.random_state!r}."
-        ) from error
+    check_seed(estimator.random_state)
