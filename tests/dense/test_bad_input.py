@@ -41,6 +41,7 @@ each_solver = pytest.mark.parametrize("solver", NAMES)
         ("time_limit", 0, ValueError, "time_limit must be a finite number above 0, or None"),
         ("time_limit", "soon", TypeError, "time_limit must be a finite number"),
         ("random_state", "seed", ValueError, "seed"),
+        ("random_state", -1, ValueError, "random_state must be an integer from 0 to 2"),
     ],
 )
 def test_bad_parameters(parameter, value, error, words):

@@ -13,6 +13,7 @@ from greedygp.validation import (
     check_integer,
     check_kernel,
     check_number,
+    check_seed,
 )
 
 __all__ = ["check_parameters"]
@@ -36,3 +37,4 @@ def check_parameters(estimator: Any) -> None:
     check_number("time_limit", estimator.time_limit, above=0, or_none=True)
     if not isinstance(estimator.checkpoint, str | os.PathLike | None):
         raise TypeError(f"checkpoint must be a path, or None; got {estimator.checkpoint!r}.")
+    check_seed(estimator.random_state)
