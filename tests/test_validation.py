@@ -8,6 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 
 from greedygp.arrays import to_numpy
+from greedygp.messages import shown
 from greedygp.validation import (
     check_choice,
     check_integer,
@@ -48,7 +49,7 @@ class TestInteger:
 
     @pytest.mark.parametrize("value", [1.0, "1", True, np.True_, None, np.array(1), 2j])
     def test_of_the_wrong_type(self, value):
-        message = re.escape(f"count must be an integer of at least 1; got {value!r}.")
+        message = re.escape(f"count must be an integer of at least 1; got {shown(value)}.")
         with pytest.raises(TypeError, match=message):
             check_integer("count", value, 1)
 
@@ -120,7 +121,7 @@ class TestWeights:
     @pytest.mark.parametrize(
         ("value", "message"),
         [
-            ([1, 2], r"sample_weight\.shape == \(2,\), expected \(3,\): one weight a row"),
+            ([1, 2], r"sample_weight\.shape == \(2,\), expected \(3,\): one weight per row"),
             (np.ones((3, 1)), r"sample_weight\.shape == \(3, 1\), expected \(3,\)"),
             ([1, np.nan, 1], "Input sample_weight contains NaN"),
             ([1, np.inf, 1], "Input sample_weight contains infinity"),
@@ -289,7 +290,7 @@ class TestOtherLibraries:
             self.check(xp, y=xp.asarray(y))
 
     def test_no_targets(self, xp):
-        with pytest.raises(ValueError, match="y is None, but this estimator needs targets"):
+        with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
             check_training_data(Model(), xp.asarray(self.X), None)
 
     def test_prediction_inputs(self, xp):

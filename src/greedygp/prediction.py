@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import TargetScale
+from greedygp.messages import shown
 from greedygp.summary import SummaryMixin
 from greedygp.validation import check_integer, check_number, check_predict_inputs
 
@@ -110,7 +111,7 @@ class PredictionMixin(SummaryMixin):
         """
         check_number("coverage", coverage, above=0)
         if coverage >= 1:
-            raise ValueError(f"coverage must lie between 0 and 1; got {coverage!r}.")
+            raise ValueError(f"coverage must lie between 0 and 1; got {shown(coverage)}.")
         mean, std = self.predict(X, return_std=True)
         width = float(ndtri(0.5 + 0.5 * coverage)) * std
         return mean - width, mean + width

@@ -1,4 +1,4 @@
-"""Checks of what users hand in: one sentence that names the thing, what was given, what to do."""
+"""Checks of what users pass in. A message names the thing, what was given, and what to do."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from greedygp.arrays import Array, Backend, detached, namespace, to_numpy
 from greedygp.kernels import Kernel
+from greedygp.messages import shown
 
 __all__ = [
     "check_choice",
@@ -26,6 +27,7 @@ __all__ = [
     "check_predict_inputs",
     "check_seed",
     "check_training_data",
+    "check_two_classes",
     "check_weights",
 ]
 
@@ -34,13 +36,13 @@ def check_choice(name: str, value: Any, choices: tuple) -> None:
     """Raise unless the value is one of the choices."""
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
         listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+        raise ValueError(f"{name} must be one of {listed}; got {shown(value)}.")
 
 
 def check_flag(name: str, value: Any) -> None:
     """Raise unless the value is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False; got {value!r}.")
+        raise TypeError(f"{name} must be True or False; got {shown(value)}.")
 
 
 def check_kernel(kernel: Any, *, precomputed: bool = False) -> None:
@@ -51,7 +53,7 @@ def check_kernel(kernel: Any, *, precomputed: bool = False) -> None:
         return
     others = ", 'precomputed' or None" if precomputed else " or None"
     raise TypeError(
-        f"kernel must be a greedygp kernel, a scikit-learn kernel{others}; got {kernel!r}."
+        f"kernel must be a greedygp kernel, a scikit-learn kernel{others}; got {shown(kernel)}."
     )
 
 
@@ -62,7 +64,7 @@ def check_seed(random_state: Any) -> None:
     except ValueError as error:
         raise ValueError(
             "random_state must be an integer from 0 to 2**32 - 1, a numpy RandomState or "
-            f"None; got {random_state!r}."
+            f"None; got {shown(random_state)}."
         ) from error
 
 
@@ -72,9 +74,9 @@ def check_integer(name: str, value: Any, least: int, *, or_none: bool = False) -
         return
     what = f"an integer of at least {least}" + (", or None" if or_none else "")
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be {what}; got {value!r}.")
+        raise TypeError(f"{name} must be {what}; got {shown(value)}.")
     if value < least:
-        raise ValueError(f"{name} must be {what}; got {value!r}.")
+        raise ValueError(f"{name} must be {what}; got {shown(value)}.")
 
 
 def check_number(
@@ -86,14 +88,14 @@ def check_number(
     bound = f"above {above}" if above is not None else f"of at least {least}"
     what = f"a finite number {bound}" + (", or None" if or_none else "")
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be {what}; got {value!r}.")
+        raise TypeError(f"{name} must be {what}; got {shown(value)}.")
     try:
         number = float(value)
     except OverflowError:
         number = np.inf
     low = (above is not None and number <= above) or (least is not None and number < least)
     if not np.isfinite(number) or low:
-        raise ValueError(f"{name} must be {what}; got {value!r}.")
+        raise ValueError(f"{name} must be {what}; got {shown(value)}.")
 
 
 def _foreign(X: Any) -> bool:
@@ -109,24 +111,9 @@ def check_training_data(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
     """
     if _foreign(X):
         return _check_foreign_training_data(estimator, X, y)
-    if y is None:
-        raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target "
-            "y is None."
-        )
+    _check_targets_given(estimator, y)
     y = _numeric_targets(y)
-    try:
-        X, y = validate_data(
-            estimator,
-            X,
-            y,
-            dtype=[np.float64, np.float32],
-            multi_output=True,
-            y_numeric=True,
-            ensure_min_features=1,
-        )
-    except (ValueError, TypeError) as error:
-        raise _naming_columns(error, X) from error
+    X, y = _validated(estimator, X, y, multi_output=True, y_numeric=True)
     y = np.asarray(y, dtype=X.dtype)
     if not np.all(np.isfinite(y)):
         raise ValueError("Input y contains NaN or infinity; remove those rows.")
@@ -137,6 +124,27 @@ def check_classification_data(
     estimator: Any, X: Any, y: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return X (n, D) as a floating array, the class of each row as a number, and the classes."""
+    _check_targets_given(estimator, y)
+    if _foreign(X):
+        X = to_numpy(_check_foreign("X", X))
+    y = to_numpy(y) if _foreign(y) else y
+    X, y = _validated(estimator, X, y)
+    check_classification_targets(y)
+    classes, places = np.unique(y, return_inverse=True)
+    check_two_classes(classes)
+    return X, places, classes
+
+
+def check_two_classes(classes: np.ndarray) -> None:
+    """Raise unless there are at least two classes."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has only one class, {shown(classes[0])}; a classifier needs at least two."
+        )
+
+
+def _check_targets_given(estimator: Any, y: Any) -> None:
+    """Raise unless there are targets, in an array that is not sparse."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target "
@@ -144,26 +152,18 @@ def check_classification_data(
         )
     if scipy.sparse.issparse(y):
         raise TypeError("y is a sparse matrix; pass it dense, with y.toarray().")
-    if _foreign(X):
-        X = to_numpy(_check_foreign("X", X))
-    y = to_numpy(y) if _foreign(y) else y
+
+
+def _validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+    """Return what scikit-learn makes of X (and y); an error names the columns it is about."""
     try:
-        X, y = validate_data(estimator, X, y, dtype=[np.float64, np.float32], ensure_min_features=1)
+        return validate_data(estimator, X, *y, dtype=[np.float64, np.float32], **options)
     except (ValueError, TypeError) as error:
         raise _naming_columns(error, X) from error
-    check_classification_targets(y)
-    classes, places = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has only one class, {classes[0]!r}; classification needs rows of at least two."
-        )
-    return X, places, classes
 
 
 def _numeric_targets(y: Any) -> Any:
-    """Return y, as numbers where it came as objects; raise a sentence about y if it cannot be."""
-    if scipy.sparse.issparse(y):
-        raise TypeError("y is a sparse matrix; pass it dense, with y.toarray().")
+    """Return y as numbers, also where it came as objects; raise if it holds anything else."""
     kind = getattr(np.asarray(y).dtype, "kind", "O")
     if kind == "c":
         raise ValueError("Complex data not supported: y has complex numbers.")
@@ -172,7 +172,7 @@ def _numeric_targets(y: Any) -> Any:
     try:
         return np.asarray(y).astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"y must hold numbers, for this is regression; {error}.") from error
+        raise ValueError(f"y must hold numbers for regression; {error}.") from error
 
 
 def _naming_columns(error: Exception, X: Any) -> Exception:
@@ -191,12 +191,11 @@ def _naming_columns(error: Exception, X: Any) -> Exception:
 
 
 def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Array, Array]:
+    _check_targets_given(estimator, y)
     X = _check_foreign("X", X)
     estimator.n_features_in_ = X.shape[1]
     vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
     backend = Backend(X)
-    if y is None:
-        raise ValueError("y is None, but this estimator needs targets.")
     if _foreign(y) and namespace(y) is not backend.xp:
         raise TypeError(
             f"X and y come from different array libraries ({backend.xp.__name__} and "
@@ -249,10 +248,7 @@ def _check_finite(name: str, array: Array) -> None:
 def check_predict_inputs(estimator: Any, X: Any) -> Array:
     """Return X checked against what the estimator was fitted with."""
     if not _foreign(X):
-        try:
-            return validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32])
-        except (ValueError, TypeError) as error:
-            raise _naming_columns(error, X) from error
+        return _validated(estimator, X, reset=False)
     X = _check_foreign("X", X)
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
@@ -274,7 +270,7 @@ def check_weights(sample_weight: Any, X: Array) -> np.ndarray | None:
         raise ValueError(f"sample_weight must hold numbers; {error}.") from error
     if weights.shape != (X.shape[0],):
         raise ValueError(
-            f"sample_weight.shape == {weights.shape}, expected ({X.shape[0]},): one weight a row."
+            f"sample_weight.shape == {weights.shape}, expected ({X.shape[0]},): one weight per row."
         )
     if not np.all(np.isfinite(weights)):
         what = "NaN" if np.any(np.isnan(weights)) else "infinity"

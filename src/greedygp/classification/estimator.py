@@ -12,6 +12,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
 
 from greedygp import advice
 from greedygp.classification.fitting import TwoClassFit, share_of_time
@@ -24,6 +25,7 @@ from greedygp.classification.progress import ClassifierTasks
 from greedygp.classification.start import starting_bias, starting_kernel
 from greedygp.classification.state import ClassificationState
 from greedygp.kernels import Kernel, from_sklearn
+from greedygp.messages import shown
 from greedygp.threads import numpy_threads_only
 from greedygp.validation import check_classification_data, check_weights
 
@@ -318,15 +320,22 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
 
 def _class_weights(class_weight, classes, y, weights) -> np.ndarray:
     """Return each row's weight by its class."""
-    mass = np.ones(len(y)) if weights is None else weights
     if class_weight == "balanced":
-        share = np.bincount(y, weights=mass, minlength=len(classes))
-        each = mass.sum() / (len(classes) * np.maximum(share, 1e-300))
-        return np.where(share > 0, each, 0.0)[y]
+        used = np.ones(len(y), dtype=bool) if weights is None else weights > 0
+        present = np.unique(y[used])
+        each = np.zeros(len(classes))
+        each[present] = compute_class_weight(
+            "balanced",
+            classes=present,
+            y=y[used],
+            sample_weight=None if weights is None else weights[used],
+        )
+        return each[y]
+    # Not left to scikit-learn: it looks a label such as "1" up as the number 1.
     unknown = [label for label in class_weight if label not in classes]
     if unknown:
         raise ValueError(
-            f"class_weight has the class {unknown[0]!r}, which is not in y; its classes are "
+            f"class_weight has the class {shown(unknown[0])}, which is not in y; its classes are "
             f"{', '.join(repr(label) for label in classes.tolist())}."
         )
     each = np.array([class_weight.get(label, 1.0) for label in classes.tolist()], dtype=np.float64)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from greedygp.messages import shown
+
 __all__ = ["log_bounds", "validate_bounds", "validate_fixed", "validate_positive"]
 
 # Without bounds of its own, a parameter may move by this factor either way.
@@ -16,7 +18,7 @@ DEFAULT_FACTOR = 1e5
 def validate_positive(kind: str, name: str, value: Any, per_feature: bool) -> float | np.ndarray:
     """Return a positive number as float, several of them as a read-only vector."""
     expected = "a positive number" + (", or one per feature" if per_feature else "")
-    error = ValueError(f"{name} of {kind} must be {expected}, got {value!r}")
+    error = ValueError(f"{name} of {kind} must be {expected}, got {shown(value)}")
     try:
         # A copy, so that the caller's array can change without changing the kernel.
         array = np.array(value, dtype=np.float64)

@@ -9,8 +9,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import to_numpy
 from greedygp.kernels import Kernel
@@ -22,7 +21,12 @@ from greedygp.linear.parameters import LoopParameters, check_parameters
 from greedygp.linear.progress import FitActions
 from greedygp.linear.width import WidthSearch
 from greedygp.summary import SummaryMixin
-from greedygp.validation import check_predict_inputs, check_weights
+from greedygp.validation import (
+    check_classification_data,
+    check_predict_inputs,
+    check_two_classes,
+    check_weights,
+)
 
 __all__ = ["FastRVMClassifier"]
 
@@ -117,20 +121,16 @@ class FastRVMClassifier(
         self
         """
         check_parameters(self)
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        X, places, classes = check_classification_data(self, X, y)
         weights = check_weights(sample_weight, X)
-        used = np.arange(len(X)) if weights is None else np.flatnonzero(weights > 0)
-        self.classes_ = np.unique(y[used])
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only, {self.classes_[0]!r}; a classifier needs at least 2 "
-                "classes."
-            )
-        actions = FitActions(self, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}})
+        used = slice(None) if weights is None else weights > 0
+        present = np.unique(places[used])
+        self.classes_ = classes[present]
+        check_two_classes(self.classes_)
+        given = {"X": X, "y": classes[places], "metadata": {"sample_weight": sample_weight}}
+        actions = FitActions(self, given)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        places = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        places = np.searchsorted(present, places).clip(max=len(present) - 1)
         wide = X.astype(np.float64, copy=False)
         kernel = self._kernel(wide, places, weights, rng)
         self.kernel_ = "precomputed" if kernel is None else kernel
