@@ -15,8 +15,17 @@ What predicts after loading is bit for bit what was saved. Arrays of torch becom
 that a model fitted on a GPU loads on a machine that has none.
 """
 
-from greedygp.persistence.contents import FORMAT, ModelFileError
-from greedygp.persistence.model_file import load, portable, read_header, save
-from greedygp.persistence.writing import replacing
+from typing import TYPE_CHECKING
 
-__all__ = ["FORMAT", "ModelFileError", "load", "portable", "read_header", "replacing", "save"]
+from greedygp.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from greedygp.persistence.contents import FORMAT as FORMAT
+    from greedygp.persistence.contents import ModelFileError as ModelFileError
+    from greedygp.persistence.model_file import load as load
+    from greedygp.persistence.model_file import portable as portable
+    from greedygp.persistence.model_file import read_header as read_header
+    from greedygp.persistence.model_file import save as save
+    from greedygp.persistence.writing import replacing as replacing
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

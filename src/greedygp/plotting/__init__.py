@@ -6,14 +6,16 @@ is drawn: ``pip install 'greedygp[plot]'``. The figures themselves, as arrays, a
 :mod:`greedygp.plotting.curves` and :mod:`greedygp.plotting.slices`.
 """
 
-from greedygp.plotting.calibration import RegressionCalibrationDisplay
-from greedygp.plotting.path import SelectionPathDisplay
-from greedygp.plotting.posterior import PosteriorDisplay
-from greedygp.plotting.relevance import RelevanceDisplay
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "PosteriorDisplay",
-    "RegressionCalibrationDisplay",
-    "RelevanceDisplay",
-    "SelectionPathDisplay",
-]
+from greedygp.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from greedygp.plotting.calibration import (
+        RegressionCalibrationDisplay as RegressionCalibrationDisplay,
+    )
+    from greedygp.plotting.path import SelectionPathDisplay as SelectionPathDisplay
+    from greedygp.plotting.posterior import PosteriorDisplay as PosteriorDisplay
+    from greedygp.plotting.relevance import RelevanceDisplay as RelevanceDisplay
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

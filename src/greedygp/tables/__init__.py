@@ -5,25 +5,19 @@ column how it becomes numbers and does it again for new rows; a `TableModel` is 
 its encoder, its target and what is known of its making. The command line is made of these.
 """
 
-from greedygp.tables.encoder import Encoder
-from greedygp.tables.model import TableModel
-from greedygp.tables.problems import (
-    ColumnProblem,
-    DataProblem,
-    FileProblem,
-    MissingPackage,
-    TableProblem,
-)
-from greedygp.tables.reading import chunks, read
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ColumnProblem",
-    "DataProblem",
-    "Encoder",
-    "FileProblem",
-    "MissingPackage",
-    "TableModel",
-    "TableProblem",
-    "chunks",
-    "read",
-]
+from greedygp.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from greedygp.tables.encoder import Encoder as Encoder
+    from greedygp.tables.model import TableModel as TableModel
+    from greedygp.tables.problems import ColumnProblem as ColumnProblem
+    from greedygp.tables.problems import DataProblem as DataProblem
+    from greedygp.tables.problems import FileProblem as FileProblem
+    from greedygp.tables.problems import MissingPackage as MissingPackage
+    from greedygp.tables.problems import TableProblem as TableProblem
+    from greedygp.tables.reading import chunks as chunks
+    from greedygp.tables.reading import read as read
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)
