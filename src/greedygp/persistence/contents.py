@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import zipfile
@@ -11,6 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from greedygp.persistence.moved import name_of_today
 from greedygp.persistence.types import LOADERS, PACKAGES, is_allowed
 
 __all__ = ["FORMAT", "HEADER", "Contents", "ModelFileError", "brief"]
@@ -29,7 +31,7 @@ class Contents:
     """A model file that is looked at but not yet trusted; opening it checks sizes and header."""
 
     def __init__(self, file: IO[bytes], path: Path):
-        self.path = path
+        self.file, self.path = file, path
         start = file.read(2)
         size = file.seek(0, 2)
         file.seek(0)
@@ -94,35 +96,57 @@ class Contents:
             )
         return header
 
-    def check_tree(self) -> set[str]:
-        """Return the names of greedygp's and scikit-learn's classes in the file, all of them known.
+    def checked(self) -> tuple[IO[bytes], set[str]]:
+        """Return what skops may load, and the names of the packages' classes in it, all known.
 
-        Raises a ModelFileError at the first thing that no model holds.
+        What is returned is the file itself or, where classes have moved since it was written, a
+        copy in memory that names them as they are now. Raises a ModelFileError at the first thing
+        that no model holds.
         """
         schema = self._read_json(SCHEMA, SCHEMA_LIMIT)
         protocol = schema.get("protocol")
         if not isinstance(protocol, int) or protocol < OLDEST_PROTOCOL:
             raise self.refusal(f"is damaged: its skops protocol is {protocol!r}")
-        trusted, arrays = set(), set()
+        trusted, arrays, moved = set(), set(), False
         for node in self._nodes(schema):
-            loader, module, name = (
-                node.get(key) for key in ("__loader__", "__module__", "__class__")
-            )
-            full = f"{module}.{name}"
-            if loader not in LOADERS:
-                raise self.refusal(f"holds {full} ({loader}), which no model holds; not opened")
-            if not is_allowed(str(loader), str(module), str(name)):
-                raise self.refusal(
-                    f"holds an object of type {full}; only types of greedygp, NumPy and "
-                    "scikit-learn are opened"
-                )
-            if str(module).split(".")[0] in PACKAGES:
+            moved |= _brought_up_to_date(node)
+            full = self._check_type(node)
+            if full.split(".")[0] in PACKAGES:
                 trusted.add(full)
             if "file" in node:
                 arrays.add(str(node["file"]))
         for member in arrays:
             self._check_array(member)
-        return trusted
+        self.file.seek(0)
+        return (self._with_schema(schema) if moved else self.file), trusted
+
+    def _check_type(self, node: dict[str, Any]) -> str:
+        """Return the name of the class of a node, which a model may hold."""
+        loader, module, name = (node.get(key) for key in ("__loader__", "__module__", "__class__"))
+        full = f"{module}.{name}"
+        if loader not in LOADERS:
+            raise self.refusal(f"holds {full} ({loader}), which no model holds; not opened")
+        if not is_allowed(str(loader), str(module), str(name)):
+            raise self.refusal(
+                f"holds an object of type {full}; only types of greedygp, NumPy and "
+                "scikit-learn are opened"
+            )
+        return full
+
+    def _with_schema(self, schema: dict[str, Any]) -> IO[bytes]:
+        """Return the file in memory, with another tree."""
+        try:
+            text = json.dumps(schema)
+        except RecursionError as error:
+            raise self.refusal(f"is damaged: its {SCHEMA} cannot be read") from error
+        copy = io.BytesIO()
+        with zipfile.ZipFile(copy, "w", zipfile.ZIP_STORED) as archive:
+            for name in self.members:
+                if name != SCHEMA:
+                    archive.writestr(name, self._read(name, self.members[name].file_size))
+            archive.writestr(SCHEMA, text)
+        copy.seek(0)
+        return copy
 
     def _nodes(self, schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield every node of the tree, without recursion."""
@@ -157,6 +181,16 @@ class Contents:
             dtype.itemsize == 0 and math.prod(shape) > 0
         ):
             raise self.refusal(f"is damaged: the array {member} is not of the size it claims")
+
+
+def _brought_up_to_date(node: dict[str, Any]) -> bool:
+    """Give a node the name that its class has now, in place; tell whether that is another."""
+    old = str(node.get("__module__")), str(node.get("__class__"))
+    new = name_of_today(*old)
+    if new == old:
+        return False
+    node["__module__"], node["__class__"] = new
+    return True
 
 
 def brief(error: BaseException) -> str:

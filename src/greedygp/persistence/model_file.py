@@ -72,7 +72,7 @@ def save(model: Any, path: str | Path) -> Path:
         with zipfile.ZipFile(temporary, "a", zipfile.ZIP_STORED) as archive:
             archive.writestr(HEADER, json.dumps(_header_of(model), indent=1))
         with temporary.open("rb") as file:
-            Contents(file, path).check_tree()
+            Contents(file, path).checked()
     return path
 
 
@@ -151,14 +151,12 @@ def load(path: str | Path) -> Any:
     """
     path = Path(path)
     with _opened(path) as file:
-        contents = Contents(file, path)
-        trusted = contents.check_tree()
+        safe, trusted = Contents(file, path).checked()
         skops = _skops()
-        file.seek(0)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
-                return skops.load(file, trusted=sorted(trusted))
+                return skops.load(safe, trusted=sorted(trusted))
         except Exception as error:
             raise ModelFileError(f"{path} is damaged: {brief(error)}") from error
 

@@ -212,7 +212,7 @@ def _slope_variance(kernel: Any) -> Any:
         known = [slope for slope in slopes if slope is not None]
         return sum(known) if known else None
     scale = getattr(kernel, "length_scale", None)
-    variance = float(getattr(kernel, "variance", 1.0))
+    variance = getattr(kernel, "variance", 1.0)  # a linear kernel may have one per feature
     if scale is None:
         return variance if type(kernel).__name__ == "Linear" else None
     return variance / np.asarray(scale) ** 2 if np.ndim(scale) else variance / float(scale) ** 2

@@ -1,0 +1,25 @@
+"""Names that classes had in earlier versions.
+
+A model file names the classes of its objects. Whoever moves or renames a class that can be inside
+a fitted model writes the old name and the new one here, so that old files keep opening; chains are
+not followed, so an entry always has the name of today. The names of attributes inside the objects
+are not translated: they stay, or the class's `__setstate__` takes both.
+
+The table is applied before a file is judged. An entry therefore opens nothing that a file could
+not name itself: the new name is checked like any other.
+"""
+
+from __future__ import annotations
+
+__all__ = ["MOVED", "name_of_today"]
+
+MOVED: dict[str, str] = {}
+
+
+def name_of_today(module: str, name: str) -> tuple[str, str]:
+    """Return module and name that a class has now."""
+    full = MOVED.get(f"{module}.{name}")
+    if full is None:
+        return module, name
+    module, _, name = full.rpartition(".")
+    return module, name
