@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 
 from greedygp.arrays import Array, to_numpy
 from greedygp.data import TrainingData
 from greedygp.exceptions import ModelAdvice
-from greedygp.kernels import from_sklearn
+from greedygp.kernels.conversion import as_kernel
 from greedygp.minimise import NOISE_BOUNDS
 
 __all__ = [
@@ -114,9 +113,8 @@ def uneven_scales(kernel: Any, X: Array) -> str | None:
     >>> print(uneven_scales(Gaussian(), X)[:51])
     The kernel has one length scale for all features, b
     """
-    if isinstance(kernel, ScikitLearnKernel):
-        kernel = from_sklearn(kernel)
-    if X.shape[1] < 2 or not _has_one_length_scale(kernel):
+    kernel = as_kernel(kernel, X.shape[1])
+    if X.shape[1] < 2 or kernel is None or not kernel.shares_length_scale:
         return None
     some = to_numpy(X[:: -(-X.shape[0] // ROWS_LOOKED_AT), :]).astype(np.float64)
     spread = np.std(some, axis=0)
@@ -133,14 +131,6 @@ def uneven_scales(kernel: Any, X: Array) -> str | None:
         "small ones hardly count. Scale the features (StandardScaler in a pipeline), or give the "
         "kernel one length scale a feature."
     )
-
-
-def _has_one_length_scale(kernel: Any) -> bool:
-    parts = getattr(kernel, "kernels", None)
-    if parts is not None:
-        return any(_has_one_length_scale(part) for part in parts)
-    scale = getattr(kernel, "length_scale", None)
-    return scale is not None and np.ndim(scale) == 0
 
 
 def low_noise(noise_variance: float, variance: float, error: float | None) -> str | None:

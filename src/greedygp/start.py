@@ -191,8 +191,7 @@ def _distinct_rows(
 
 def _shortened(kernel: Kernel, factor: float) -> Kernel:
     """Return the kernel with other length scales."""
-    scales = ["length_scale" in name for name in kernel.theta_names]
-    return kernel.with_theta(kernel.theta + np.log(factor) * np.array(scales))
+    return kernel.with_theta(kernel.theta + np.log(factor) * kernel.is_length_scale)
 
 
 def _best_start(objective: Callable[[Point], Evaluation], points: list[Point]) -> Point:

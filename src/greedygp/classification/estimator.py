@@ -24,7 +24,8 @@ from greedygp.classification.prediction import PredictionMixin
 from greedygp.classification.progress import ClassifierTasks
 from greedygp.classification.start import starting_bias, starting_kernel
 from greedygp.classification.state import ClassificationState
-from greedygp.kernels import Kernel, from_sklearn
+from greedygp.kernels import Kernel
+from greedygp.kernels.conversion import as_kernel
 from greedygp.messages import shown
 from greedygp.threads import numpy_threads_only
 from greedygp.validation import check_classification_data, check_weights
@@ -249,12 +250,9 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
 
     def _start(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Point:
         """Return the hyperparameters to begin with."""
-        kernel = self.kernel
-        if isinstance(kernel, ScikitLearnKernel):
-            kernel = from_sklearn(kernel)
+        kernel = as_kernel(self.kernel, X.shape[1])
         if kernel is None:
             kernel = starting_kernel(X, weights)
-        kernel.check_features(X.shape[1])
         mass = np.ones(len(y)) if weights is None else weights
         bias = starting_bias(y, mass, kernel, X) if self.bias is None else float(self.bias)
         return Point(kernel, bias)

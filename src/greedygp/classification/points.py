@@ -51,11 +51,11 @@ class Coordinates:
     tied: bool = False
 
     def __post_init__(self) -> None:
-        names = self.start.kernel.theta_names
-        groups = ["length_scale" if self.tied and "length_scale[" in n else n for n in names]
-        distinct = list(dict.fromkeys(groups))
-        self._ties = np.array([[g == d for d in distinct] for g in groups], dtype=np.float64)
-        self._ties = self._ties.reshape(len(names), len(distinct))
+        kernel = self.start.kernel
+        groups = np.arange(len(kernel.theta))
+        if self.tied and np.any(kernel.is_length_scale):
+            groups[kernel.is_length_scale] = np.argmax(kernel.is_length_scale)
+        self._ties = (groups[:, None] == np.unique(groups)).astype(np.float64)
 
     def vector(self, point: Point) -> np.ndarray:
         """Return the parts of the point that move, relative to the start."""

@@ -43,7 +43,7 @@ class Prior:
     def loss(self, kernel: Kernel) -> tuple[float, np.ndarray]:
         """Return minus its log density, up to a constant, and the derivatives by theta."""
         shift = kernel.theta - self.centre.theta
-        is_length = np.array(["length_scale" in name for name in kernel.theta_names])
+        is_length = kernel.is_length_scale
         deviation = np.where(is_length, shift - np.mean(shift[is_length]), 0.0)
         growth = np.where(is_length, 0.0, shift)
         theta = deviation / SPREAD**2 + growth / VARIANCE_SPREAD**2

@@ -35,7 +35,8 @@ from greedygp.dense.solvers import (
     matrix_fits,
 )
 from greedygp.dense.system import System
-from greedygp.kernels import Kernel, from_sklearn
+from greedygp.kernels import Kernel
+from greedygp.kernels.conversion import as_kernel
 from greedygp.minimise import Point
 from greedygp.prediction import PredictionMixin
 from greedygp.start import subset_evidence
@@ -216,11 +217,7 @@ class GPRegressor(
 
     def _hyperparameters(self, data: TrainingData, rng: np.random.Generator, begin: float) -> Point:
         """Return kernel and noise, learnt in at most half of the time."""
-        kernel = self.kernel
-        if isinstance(kernel, ScikitLearnKernel):
-            kernel = from_sklearn(kernel)
-        if kernel is not None:
-            kernel.check_features(data.X.shape[1])
+        kernel = as_kernel(self.kernel, data.X.shape[1])
         noise = None if self.noise_variance is None else float(self.noise_variance)
         self.objective_value_ = np.nan
         if self.objective is None and kernel is not None and noise is not None:

@@ -129,16 +129,10 @@ def _set_scale(measure: DenseObjective, found: Minimum) -> None:
     """Scale kernel and noise, in place, to the size of the left-out residuals, where both may."""
     factor = measure.scale(found.point)
     kernel = found.point.kernel.scaled(factor) if np.isfinite(factor) and factor > 0 else None
-    if kernel is None or not _within_bounds(kernel):
+    if kernel is None or not kernel.within_bounds():
         return
     found.point = Point(kernel, factor * found.point.noise_variance)
     found.value = measure.value(found.point)
-
-
-def _within_bounds(kernel: Kernel) -> bool:
-    """Tell whether a kernel keeps to the bounds that its maker gave it (the default ones move)."""
-    low, high = kernel.bounds.T
-    return bool(np.all((low <= kernel.theta) & (kernel.theta <= high)))
 
 
 def _share_of_time(deadline: float | None, share: float) -> float | None:

@@ -91,30 +91,41 @@ class Kernel:
 
     @property
     def theta(self) -> np.ndarray:
-        """Logarithms of the free parameters, shape (p,)."""
-        raise NotImplementedError
+        """Logarithms of the free parameters, shape (p,); empty unless a kernel has some."""
+        return np.zeros(0)
 
     @property
     def theta_names(self) -> list[str]:
         """Names of the entries of `theta`, as attributes of the kernel are written."""
-        raise NotImplementedError
+        return [f"theta[{k}]" for k in range(len(self.theta))]
 
     @property
     def bounds(self) -> np.ndarray:
         """Lower and upper bounds of the entries of `theta`, shape (p, 2)."""
-        raise NotImplementedError
+        return log_bounds(np.exp(self.theta), None)
 
     def with_theta(self, theta: Sequence[float] | np.ndarray) -> Self:
         """Return this kernel with other values of the free parameters (given as logarithms)."""
-        raise NotImplementedError
+        if len(self._check_theta(theta)):
+            raise NotImplementedError(f"{type(self).__name__} has parameters but no with_theta")
+        return self
 
     def scaled(self, factor: float) -> Kernel | None:
-        """Return `factor` times this kernel, by its free variances; None: they are held fixed."""
-        raise NotImplementedError
+        """Return `factor` times this kernel, by its free variances; None where it has none."""
+        return None
+
+    def within_bounds(self) -> bool:
+        """Tell whether `theta` keeps to the bounds that were given (the default ones move)."""
+        low, high = self.bounds.T
+        return bool(np.all((low <= self.theta) & (self.theta <= high)))
 
     def check_features(self, n_features: int) -> None:
         """Raise a ValueError if a parameter with one value per feature does not match."""
-        raise NotImplementedError
+        if self.n_features not in (None, n_features):
+            raise ValueError(
+                f"{type(self).__name__} is for {self.n_features} features, but the inputs have "
+                f"{n_features}"
+            )
 
     def _check_theta(self, theta: Any) -> np.ndarray:
         theta = np.asarray(theta, dtype=np.float64)
@@ -125,6 +136,42 @@ class Kernel:
                 f"{self.theta_names}, got shape {theta.shape}"
             )
         return theta
+
+    # --- what others may ask -------------------------------------------------------------------
+
+    # A kernel that overrides none of these is used without what the answer would allow: inputs
+    # are measured by the spread of the data, and there are no relevances to show.
+
+    @property
+    def n_features(self) -> int | None:
+        """How many features the kernel has numbers of its own for; None: it treats all alike."""
+        return None
+
+    def length_scales(self, n_features: int) -> np.ndarray | None:
+        """Return the distance along each feature over which the kernel changes, shape (D,).
+
+        For kernels of `r^2 = sum_k ((a_k - b_k) / length_scale_k)^2` it is `length_scale_k`; for
+        sums and products, that of the first part that has some. None: there is no such distance.
+        """
+        return None
+
+    @property
+    def shares_length_scale(self) -> bool:
+        """Whether one length scale, of some part of the kernel, serves all features."""
+        return False
+
+    @property
+    def is_length_scale(self) -> np.ndarray:
+        """Which entries of `theta` are logarithms of length scales, shape (p,), bool."""
+        return np.zeros(len(self.theta), dtype=bool)
+
+    def relevances(self, n_features: int) -> np.ndarray | None:
+        """Return how strongly functions vary with each feature a priori, shape (D,).
+
+        It is the standard deviation of the slope along the feature,
+        `sqrt(d^2 k(a, b) / da_k db_k)` at a = b = 0. None: not known.
+        """
+        return None
 
     # --- contracted gradients ------------------------------------------------------------------
 
@@ -179,44 +226,55 @@ class Kernel:
     # --- composition ---------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Kernel:
-        return _combine("Sum", self, other)
+        return _sum(self, other)
 
     def __radd__(self, other: Any) -> Kernel:
-        return _combine("Sum", other, self)
+        return _sum(other, self)
 
     def __mul__(self, other: Any) -> Kernel:
-        return _combine("Product", self, other)
+        return _product(self, other)
 
     def __rmul__(self, other: Any) -> Kernel:
-        return _combine("Product", other, self)
+        return _product(other, self)
 
 
-def _combine(kind: str, left: Any, right: Any) -> Any:
-    """Return the sum or product of two kernels, one of which may be a number."""
-    from greedygp.kernels import composite
+def _sum(*terms: Any) -> Any:
+    """Return the sum of kernels; a number is a constant."""
+    from greedygp.kernels.composite import Sum
+
+    kernels = [_number_as_kernel(term, fixed=()) for term in terms]
+    return Sum(*kernels) if all(kernels) else NotImplemented
+
+
+def _product(*factors: Any) -> Any:
+    """Return the product of kernels; a number is a constant held fixed."""
+    from greedygp.kernels.composite import Product
+
+    kernels = [_number_as_kernel(factor, fixed=("variance",)) for factor in factors]
+    return Product(*kernels) if all(kernels) else NotImplemented
+
+
+def _number_as_kernel(operand: Any, fixed: tuple[str, ...]) -> Any:
+    """Return an operand of `+` or `*` as a kernel; None where it cannot be one."""
     from greedygp.kernels.linear import Constant
 
-    fixed = ("variance",) if kind == "Product" else ()
-    operands = [
-        Constant(float(operand), fixed=fixed) if isinstance(operand, Real) else operand
-        for operand in (left, right)
-    ]
-    if not all(isinstance(operand, Kernel) for operand in operands):
-        return NotImplemented
-    return getattr(composite, kind)(*operands)
+    if isinstance(operand, Real):
+        return Constant(float(operand), fixed=fixed)
+    return operand if isinstance(operand, Kernel) else None
 
 
 class ParametricKernel(Kernel):
     """A kernel with positive parameters of its own, each of which can be held fixed.
 
     A subclass lists them in `_parameters`, those that may have one value per feature in
-    `_per_feature` too.
+    `_per_feature` too, and those that are length scales in `_lengths`.
     """
 
     variance: Any
     variance_bounds: Any
     _parameters: tuple[str, ...] = ("variance",)
     _per_feature: tuple[str, ...] = ()
+    _lengths: tuple[str, ...] = ()
 
     fixed: tuple[str, ...]
 
@@ -291,6 +349,16 @@ class ParametricKernel(Kernel):
                     f"{name} of {type(self).__name__} has {len(value)} values, but the inputs "
                     f"have {n_features} features; give one value per feature, or a single number"
                 )
+
+    @property
+    def n_features(self) -> int | None:
+        values = [getattr(self, name) for name in self._per_feature]
+        return next((len(value) for value in values if np.ndim(value) > 0), None)
+
+    @property
+    def is_length_scale(self) -> np.ndarray:
+        sizes = [np.size(getattr(self, name)) for name in self._free]
+        return np.repeat([name in self._lengths for name in self._free], sizes).astype(bool)
 
     def _arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments."""

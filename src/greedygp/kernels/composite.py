@@ -63,6 +63,36 @@ class Composite(Kernel):
         for kernel in self.kernels:
             kernel.check_features(n_features)
 
+    @property
+    def n_features(self) -> int | None:
+        """How many features a part has numbers of its own for; None: all treat them alike."""
+        numbers = (kernel.n_features for kernel in self.kernels)
+        return next((number for number in numbers if number is not None), None)
+
+    def length_scales(self, n_features: int) -> np.ndarray | None:
+        """Return those of the first part that has some."""
+        found = (kernel.length_scales(n_features) for kernel in self.kernels)
+        return next((scales for scales in found if scales is not None), None)
+
+    @property
+    def shares_length_scale(self) -> bool:
+        """Whether one length scale of some part serves all features."""
+        return any(kernel.shares_length_scale for kernel in self.kernels)
+
+    @property
+    def is_length_scale(self) -> np.ndarray:
+        """Which entries of `theta` are logarithms of length scales, shape (p,), bool."""
+        return np.concatenate([kernel.is_length_scale for kernel in self.kernels])
+
+    def relevances(self, n_features: int) -> np.ndarray | None:
+        """Return the root of the sum of the parts' squares; None unless all parts know theirs.
+
+        That is the slope of a sum. Factors of a product count as if the others were 1.
+        """
+        found = [kernel.relevances(n_features) for kernel in self.kernels]
+        known = [relevances for relevances in found if relevances is not None]
+        return np.sqrt(np.sum(np.square(known), axis=0)) if len(known) == len(found) else None
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented

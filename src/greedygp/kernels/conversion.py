@@ -11,12 +11,28 @@ from greedygp.kernels.base import Kernel, ParametricKernel
 from greedygp.kernels.linear import Constant, Linear
 from greedygp.kernels.stationary import Gaussian, Matern
 
-__all__ = ["from_sklearn"]
+__all__ = ["as_kernel", "from_sklearn"]
 
 SUPPORTED = (
     "ConstantKernel, RBF, Matern (nu = 0.5, 1.5, 2.5 or inf), DotProduct, and sums and products "
     "of these"
 )
+
+
+def as_kernel(kernel: Any, n_features: int) -> Kernel | None:
+    """Return a kernel as an estimator was given it, translated and checked; None stays None.
+
+    Parameters
+    ----------
+    kernel : Kernel, scikit-learn kernel or None
+    n_features : int
+        Of the inputs: a parameter with one value per feature must match.
+    """
+    if kernel is None:
+        return None
+    kernel = from_sklearn(kernel)
+    kernel.check_features(n_features)
+    return kernel
 
 
 def from_sklearn(kernel: Any) -> Kernel:

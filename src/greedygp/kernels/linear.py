@@ -70,6 +70,10 @@ class Constant(ParametricKernel):
         (A,) = as_inputs(A)
         return Backend(A).zeros(A.shape)
 
+    def relevances(self, n_features: int) -> np.ndarray:
+        """Return zeros: a constant does not vary."""
+        return np.zeros(n_features)
+
 
 class _ConstantCross(Cross):
     def __init__(self, B: Array, variance: float):
@@ -149,6 +153,10 @@ class Linear(ParametricKernel):
     def diag_input_gradient(self, w: Array, A: Array) -> Array:
         (A,) = as_inputs(A)
         return 2.0 * w[:, None] * A * self._on(Backend(A))
+
+    def relevances(self, n_features: int) -> np.ndarray:
+        """Return `sqrt(variance_k)`, the standard deviation of each slope."""
+        return np.sqrt(np.broadcast_to(self.variance, n_features))
 
     def _on(self, backend: Backend) -> Array:
         """Return the variance as an array of the backend."""

@@ -82,9 +82,21 @@ class Stationary(ParametricKernel):
 
     _parameters = ("variance", "length_scale")
     _per_feature = ("length_scale",)
+    _lengths = ("length_scale",)
 
     variance: float
     length_scale: float | np.ndarray
+
+    def length_scales(self, n_features: int) -> np.ndarray:
+        return np.array(np.broadcast_to(self.length_scale, n_features))
+
+    @property
+    def shares_length_scale(self) -> bool:
+        return np.ndim(self.length_scale) == 0
+
+    def relevances(self, n_features: int) -> np.ndarray:
+        """Return `sqrt(variance) / length_scale_k` (a measure, not a slope, for nu = 0.5)."""
+        return np.sqrt(self.variance / self.length_scales(n_features) ** 2)
 
     def against(self, B: Array) -> StationaryCross:
         (B,) = as_inputs(B)

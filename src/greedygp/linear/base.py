@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
-from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import to_numpy
-from greedygp.kernels import Kernel, from_sklearn
+from greedygp.kernels import Kernel
+from greedygp.kernels.conversion import as_kernel
 from greedygp.linear.dictionary import Dictionary
 from greedygp.linear.model import LinearModel, Solution
 from greedygp.linear.parameters import check_parameters
@@ -63,10 +63,7 @@ def given_kernel(kernel: Any, n_features: int) -> Kernel | None:
     """Return the kernel of the library that was given, checked; None for "precomputed"."""
     if isinstance(kernel, str):
         return None
-    if isinstance(kernel, ScikitLearnKernel):
-        kernel = from_sklearn(kernel)
-    kernel.check_features(n_features)
-    return kernel
+    return as_kernel(kernel, n_features)
 
 
 def one_column(y: np.ndarray, name: str) -> np.ndarray:
@@ -94,11 +91,11 @@ def warn_of(reason: str, kernel: Kernel | None, max_iter: int) -> None:
     elif reason == "interrupted":
         message = "The fit was interrupted; the model is what had been reached."
     elif reason == "ill_conditioned":
-        width = getattr(kernel, "length_scale", None)
+        width = None if kernel is None else kernel.length_scales(kernel.n_features or 1)
         if width is None:
             cause = "the columns of the design matrix are nearly dependent: drop or rescale some"
         else:
-            shown = np.array2string(np.asarray(width), precision=3, threshold=6)
+            shown = np.array2string(np.squeeze(width), precision=3, threshold=6)
             cause = f"the kernel is wide for these data, length_scale={shown}: make it smaller"
         message = (
             "The fit stopped where rounding errors took over, with the last model that could be "

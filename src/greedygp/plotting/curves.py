@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from greedygp.arrays import to_numpy
+from greedygp.kernels import Kernel
 from greedygp.metrics import coverage, pit
 
 __all__ = [
@@ -194,28 +195,15 @@ def relevance(model: Any, X: ArrayLike | None = None) -> np.ndarray | None:
         None where the kernel treats all features alike.
     """
     estimator = estimator_of(model)
-    parts = [_slope_variance(kernel) for kernel in _each(getattr(estimator, "kernel_", None))]
-    found = [part for part in parts if part is not None and np.ndim(part) == 1]
-    if not found or len({len(part) for part in found}) != 1:
+    kernels = [k for k in _each(getattr(estimator, "kernel_", None)) if isinstance(k, Kernel)]
+    asked = [kernel.relevances(D) for kernel in kernels if (D := kernel.n_features) is not None]
+    found = [relevances for relevances in asked if relevances is not None]
+    if not found:
         return None
-    slopes = np.sqrt(np.mean(found, axis=0))
+    slopes = np.sqrt(np.mean(np.square(found), axis=0))
     if X is not None:
         slopes = slopes * np.std(to_numpy(X), axis=0)
     return slopes / np.max(slopes) if np.max(slopes) > 0 else slopes
-
-
-def _slope_variance(kernel: Any) -> Any:
-    """Return the prior variance of the slope along each feature: a vector, a number or None."""
-    parts = getattr(kernel, "kernels", None)
-    if parts is not None:
-        slopes = [_slope_variance(part) for part in parts]
-        known = [slope for slope in slopes if slope is not None]
-        return sum(known) if known else None
-    scale = getattr(kernel, "length_scale", None)
-    variance = getattr(kernel, "variance", 1.0)  # a linear kernel may have one per feature
-    if scale is None:
-        return variance if type(kernel).__name__ == "Linear" else None
-    return variance / np.asarray(scale) ** 2 if np.ndim(scale) else variance / float(scale) ** 2
 
 
 def slopes(model: Any, X: ArrayLike, rows: int = 300) -> np.ndarray:

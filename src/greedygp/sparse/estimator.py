@@ -17,7 +17,8 @@ from greedygp import advice
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import TrainingData
 from greedygp.greedy import Stopping, forward_selection
-from greedygp.kernels import Kernel, from_sklearn
+from greedygp.kernels import Kernel
+from greedygp.kernels.conversion import as_kernel
 from greedygp.minimise import Point
 from greedygp.prediction import PredictionMixin
 from greedygp.sparse.criteria import CRITERIA
@@ -264,11 +265,7 @@ class SparseGPRegressor(
 
     def _start(self, data: TrainingData, rng: np.random.Generator, begin: float) -> Point:
         """Return the hyperparameters to begin with (found in at most a quarter of the time)."""
-        kernel = self.kernel
-        if isinstance(kernel, ScikitLearnKernel):
-            kernel = from_sklearn(kernel)
-        if kernel is not None:
-            kernel.check_features(data.X.shape[1])
+        kernel = as_kernel(self.kernel, data.X.shape[1])
         if self.objective is None and kernel is not None and self.noise_variance is not None:
             self._start_value = np.nan
             return Point(kernel, float(self.noise_variance))

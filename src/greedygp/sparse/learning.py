@@ -286,7 +286,7 @@ class _Learner:
         assert self.objective.state is not None
         factor = loo_scale(self.objective.state)
         kernel = learnt.point.kernel.scaled(factor) if np.isfinite(factor) and factor > 0 else None
-        if kernel is not None and _within_bounds(kernel):
+        if kernel is not None and kernel.within_bounds():
             learnt.point = Point(kernel, factor * learnt.point.noise_variance, learnt.point.basis)
             learnt.value = self.objective.value(*self._arguments(learnt.point))
 
@@ -338,16 +338,7 @@ class _Learner:
         )
 
 
-def _within_bounds(kernel: Kernel) -> bool:
-    """Tell whether a kernel keeps to the bounds that its maker gave it (the default ones move)."""
-    low, high = kernel.bounds.T
-    return bool(np.all((low <= kernel.theta) & (kernel.theta <= high)))
-
-
 def _input_units(kernel: Kernel, spread: np.ndarray) -> np.ndarray:
     """Return the distances over which the kernel changes, at most a few spreads of the data."""
-    for part in (kernel, *getattr(kernel, "kernels", ())):
-        scale = getattr(part, "length_scale", None)
-        if scale is not None:
-            return np.minimum(np.broadcast_to(scale, spread.shape), 10.0 * spread)
-    return spread
+    scales = kernel.length_scales(len(spread))
+    return spread if scales is None else np.minimum(scales, 10.0 * spread)
