@@ -9,11 +9,11 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from greedygp import GPRegressor, SparseGPClassifier, SparseGPRegressor, advice
 from greedygp.exceptions import ModelAdvice
+from greedygp.fitted import relevance
 from greedygp.kernels import Constant, Gaussian, Kernel, Linear, Matern, Product, Sum
 from greedygp.kernels.conversion import as_kernel
 from greedygp.kernels.cross import Cross
 from greedygp.plotting import PosteriorDisplay, RelevanceDisplay
-from greedygp.plotting.curves import relevance
 from greedygp.start import subset_evidence
 from kernel_examples import KERNELS
 

@@ -16,6 +16,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import to_numpy
+from greedygp.fitted import each, relevance
 
 __all__ = ["Summary", "SummaryMixin"]
 
@@ -100,15 +101,15 @@ def _facts(model: Any) -> Iterator[tuple[str, str]]:
     yield "features", str(model.n_features_in_)
     if getattr(model, "_target_shape", ()):
         yield "targets", str(model._target_shape[0])
-    kernel = _each(getattr(model, "kernel_", None))
+    kernel = each(getattr(model, "kernel_", None))
     if kernel:
         shown = NUMBER.sub(lambda number: f"{float(number[0]):.4g}", str(kernel[0]))
         shown = shown if len(shown) <= LONGEST else shown[: LONGEST - 4] + " ..."
         yield "kernel", shown if len(kernel) == 1 else f"{shown} (of the first class)"
     if hasattr(model, "n_basis_"):
-        reasons = dict.fromkeys(str(reason) for reason in _each(getattr(model, "stop_reason_", ())))
+        reasons = dict.fromkeys(str(reason) for reason in each(getattr(model, "stop_reason_", ())))
         why = f" (stopped by {', '.join(reasons)})" if reasons else ""
-        yield "basis", f"{', '.join(map(str, _each(model.n_basis_)))} vectors{why}"
+        yield "basis", f"{', '.join(map(str, each(model.n_basis_)))} vectors{why}"
     yield from _noise(model)
     yield from _method(model)
     yield from _time(model)
@@ -146,7 +147,7 @@ def _method(model: Any) -> Iterator[tuple[str, str]]:
     elif hasattr(model, "criterion"):
         yield "criterion", str(model.criterion)
     if hasattr(model, "objective_value_"):
-        values = ", ".join(f"{float(value):.5g}" for value in _each(model.objective_value_))
+        values = ", ".join(f"{float(value):.5g}" for value in each(model.objective_value_))
         learnt = model.objective is not None
         yield "objective", f"{model.objective}, {values}" if learnt else "none: held as given"
     for name, words in MEASURES.items():
@@ -157,10 +158,10 @@ def _method(model: Any) -> Iterator[tuple[str, str]]:
 
 def _time(model: Any) -> Iterator[tuple[str, str]]:
     """Yield steps and seconds of what the fit was made of."""
-    for path in _each(getattr(model, "path_", None))[:1]:
+    for path in each(getattr(model, "path_", None))[:1]:
         if len(path):
             yield "selection", f"{len(path)} steps in {_seconds(path['seconds'][-1])}"
-    rounds = [line for line in _each(getattr(model, "rounds_", None)) if len(line)]
+    rounds = [line for line in each(getattr(model, "rounds_", None)) if len(line)]
     if rounds:
         steps = sum(int(np.sum(line["n_iter"])) for line in rounds)
         seconds = sum(float(np.sum(line["seconds"])) for line in rounds)
@@ -176,9 +177,7 @@ def _seconds(value: float) -> str:
 
 def _relevant(model: Any) -> str | None:
     """Return the features by relevance, where the kernel has a length scale for each."""
-    from greedygp.plotting.curves import relevance
-
-    inputs = _each(getattr(model, "basis_", None))
+    inputs = each(getattr(model, "basis_", None))
     if not inputs and hasattr(getattr(model, "_posterior", None), "X"):
         inputs = [model._posterior.X]
     known = [to_numpy(part) for part in inputs]
@@ -189,8 +188,3 @@ def _relevant(model: Any) -> str | None:
     names = getattr(model, "feature_names_in_", [f"x{k}" for k in range(len(values))])
     order = np.argsort(-values, kind="stable")[:MOST_FEATURES]
     return ", ".join(f"{names[k]} ({values[k]:.2f})" for k in order)
-
-
-def _each(value: Any) -> list[Any]:
-    """Return the values of an attribute that may have one for each class."""
-    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]

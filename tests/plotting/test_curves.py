@@ -9,13 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from greedygp import SparseGPRegressor
-from greedygp.kernels import Constant, Gaussian, Linear, Matern
 from greedygp.plotting.curves import (
     calibration,
-    estimator_of,
     learning_traces,
     plane,
-    relevance,
     reliability,
     selection_paths,
     slopes,
@@ -27,11 +24,6 @@ from greedygp.plotting.slices import feature_places, slice_of
 def fitted():
     X, y = make_friedman1(150, random_state=0)
     return SparseGPRegressor(max_basis=20, max_iter=10, random_state=0).fit(X, y), X, y
-
-
-class WithKernel:
-    def __init__(self, kernel):
-        self.kernel_ = kernel
 
 
 def test_path(fitted):
@@ -101,38 +93,6 @@ def test_learning_traces(fitted):
         )
 
     assert [t.name for t in learning_traces(Dense())] == ["objective", "gradient norm"]
-
-
-def slope_variance(kernel, D, k, h=1e-4):
-    """Prior variance of the slope along feature k, by differences of the kernel."""
-    a, b = np.zeros((1, D)), np.zeros((1, D))
-    a[0, k], b[0, k] = h, -h
-    gram = kernel(np.vstack([a, b]))
-    return (gram[0, 0] + gram[1, 1] - 2 * gram[0, 1]) / (2 * h) ** 2
-
-
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        Gaussian(2.0, [0.5, 1.0, 4.0]),
-        Gaussian(2.0, [0.5, 1.0, 4.0]) + Linear(0.7) + Constant(3.0),
-        Gaussian(1.0, [0.5, 1.0, 4.0]) + Gaussian(0.3, [3.0, 0.2, 1.0]),
-    ],
-    ids=repr,
-)
-def test_relevance_is_the_slope(kernel):
-    expected = np.sqrt([slope_variance(kernel, 3, k) for k in range(3)])
-    np.testing.assert_allclose(relevance(WithKernel(kernel)), expected / expected.max(), rtol=1e-3)
-
-
-def test_relevance_with_scales_and_without():
-    X = np.random.default_rng(0).normal(size=(50, 2)) * [1.0, 10.0]
-    found = relevance(WithKernel(Matern(nu=1.5, length_scale=[1.0, 10.0])), X)
-    np.testing.assert_allclose(found, X.std(axis=0) / [1, 10] / max(X.std(axis=0) / [1, 10]))
-    assert relevance(WithKernel(Gaussian())) is None
-    assert relevance(WithKernel(None)) is None
-    several = [Gaussian(1.0, [1.0, 2.0]), Gaussian(1.0, [2.0, 1.0])]
-    np.testing.assert_allclose(relevance(WithKernel(several)), [1.0, 1.0])
 
 
 def test_slopes_of_a_line_and_of_classes():
@@ -234,8 +194,3 @@ def test_features_that_are_not_there(features):
     with pytest.raises(ValueError, match=r"feature"):
         feature_places(X, features)
     assert feature_places(X, ("c", 0)) == (2, 0)
-
-
-def test_estimator_inside():
-    model = SparseGPRegressor()
-    assert estimator_of(make_pipeline(StandardScaler(), model)) is model

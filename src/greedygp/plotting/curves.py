@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from greedygp.arrays import to_numpy
-from greedygp.kernels import Kernel
+from greedygp.fitted import each, estimator_of
 from greedygp.metrics import coverage, pit
 
 __all__ = [
@@ -22,10 +22,8 @@ __all__ = [
     "Reliability",
     "Trace",
     "calibration",
-    "estimator_of",
     "learning_traces",
     "plane",
-    "relevance",
     "reliability",
     "selection_paths",
     "slopes",
@@ -41,13 +39,6 @@ MEASURES = {
     "random": "negative log evidence",
     "info_gain": "negative log evidence",
 }
-
-
-def estimator_of(model: Any) -> Any:
-    """Return the fitted estimator inside a pipeline or a table model."""
-    if hasattr(model, "encoder") and hasattr(model, "estimator"):
-        return estimator_of(model.estimator)
-    return estimator_of(model.steps[-1][1]) if hasattr(model, "steps") else model
 
 
 # ------------------------------------------------------------------------- selection, learning
@@ -90,8 +81,8 @@ def selection_paths(model: Any) -> list[PathCurve]:
     others; none where there was no selection.
     """
     estimator = estimator_of(model)
-    paths = _each(getattr(estimator, "path_", None))
-    sizes = _each(getattr(estimator, "n_basis_", None)) or [None] * len(paths)
+    paths = each(getattr(estimator, "path_", None))
+    sizes = each(getattr(estimator, "n_basis_", None)) or [None] * len(paths)
     labels = [""] * len(paths) if len(paths) < 2 else [str(c) for c in estimator.classes_]
     found = [
         _path_curve(path, size, label, _measure(estimator))
@@ -134,11 +125,6 @@ def _measure(estimator: Any) -> str:
     return MEASURES.get(criterion, "measure") if isinstance(criterion, str) else "measure"
 
 
-def _each(value: Any) -> list[Any]:
-    """Return the values of an attribute that may have one for each class."""
-    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
-
-
 @dataclass
 class Trace:
     """How something fell while the model was learnt."""
@@ -157,7 +143,7 @@ def learning_traces(model: Any) -> list[Trace]:
     estimator = estimator_of(model)
     traces = []
     objective = str(getattr(estimator, "objective", "objective"))
-    for rounds in _each(getattr(estimator, "rounds_", None))[:1]:
+    for rounds in each(getattr(estimator, "rounds_", None))[:1]:
         ends = np.cumsum(rounds["n_iter"])
         x = np.column_stack([ends - rounds["n_iter"], ends]).ravel()
         y = np.column_stack([rounds["value_before"], rounds["value"]]).ravel()
@@ -172,38 +158,6 @@ def learning_traces(model: Any) -> list[Trace]:
 
 
 # ------------------------------------------------------------------------------- relevance
-
-
-def relevance(model: Any, X: ArrayLike | None = None) -> np.ndarray | None:
-    """Return how strongly the function that is learnt varies with each feature.
-
-    This is automatic relevance determination (ARD), read off the kernel: the root of the prior
-    variance of the slope along the feature (for one Gaussian kernel, root variance over length
-    scale), times the feature's standard deviation where `X` is given, relative to the largest. A
-    feature with a strong but straight effect gets a long length scale and looks weak here; see
-    :func:`slopes`.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    X : (rows, features) array, optional
-        Inputs that tell the features' scales; None: they are taken to be alike.
-
-    Returns
-    -------
-    (features,) array or None
-        None where the kernel treats all features alike.
-    """
-    estimator = estimator_of(model)
-    kernels = [k for k in _each(getattr(estimator, "kernel_", None)) if isinstance(k, Kernel)]
-    asked = [kernel.relevances(D) for kernel in kernels if (D := kernel.n_features) is not None]
-    found = [relevances for relevances in asked if relevances is not None]
-    if not found:
-        return None
-    slopes = np.sqrt(np.mean(np.square(found), axis=0))
-    if X is not None:
-        slopes = slopes * np.std(to_numpy(X), axis=0)
-    return slopes / np.max(slopes) if np.max(slopes) > 0 else slopes
 
 
 def slopes(model: Any, X: ArrayLike, rows: int = 300) -> np.ndarray:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from greedygp.fitted import estimator_of
 from greedygp.plotting.axes import axes_for, fitted_attribute
-from greedygp.plotting.curves import PathCurve, estimator_of, selection_paths
+from greedygp.plotting.curves import PathCurve, selection_paths
 
 __all__ = ["SelectionPathDisplay"]
 

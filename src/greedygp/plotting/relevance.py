@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from greedygp.fitted import estimator_of, relevance
 from greedygp.plotting.axes import axes_for, fitted_attribute
-from greedygp.plotting.curves import estimator_of, relevance, slopes
+from greedygp.plotting.curves import slopes
 from greedygp.validation import check_choice
 
 __all__ = ["RelevanceDisplay"]
@@ -21,7 +22,7 @@ class RelevanceDisplay:
     ----------
     relevance : (features,) array
         See :func:`greedygp.plotting.curves.slopes` and
-        :func:`greedygp.plotting.curves.relevance`.
+        :func:`greedygp.fitted.relevance`.
     feature_names : sequence of str
     method : str
         How it was found.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from greedygp import fitted
 from greedygp.arrays import to_numpy
 from greedygp.plotting import curves
 from greedygp.report.importance import permutation_importance
@@ -246,7 +247,7 @@ def relevance(trained: Trained) -> Figure | None:
     X = model.encoder.transform(trained.rows)
     kinds = {
         "by slope": relevance_of_columns(model, curves.slopes(model, X)),
-        "by the kernel (ARD)": relevance_of_columns(model, curves.relevance(model, X)),
+        "by the kernel (ARD)": relevance_of_columns(model, fitted.relevance(model, X)),
         "by shuffling": None if trained.predictions is None else permutation_importance(trained),
     }
     panels = {name: values for name, values in kinds.items() if values}
