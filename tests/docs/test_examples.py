@@ -196,7 +196,7 @@ def test_every_page_is_looked_at():
 
 def test_the_table_of_exit_codes():
     pytest.importorskip("click")
-    from greedygp.cli.errors import EXIT_CODES
+    from greedygp.cli.codes import EXIT_CODES
 
     page = ROOT / "docs" / "command_line.md"
     if not page.exists():

@@ -17,11 +17,13 @@ import click
 from greedygp import __version__
 from greedygp.cli import interruption
 from greedygp.cli.bench import bench
+from greedygp.cli.codes import EXIT_CODES, Code
 from greedygp.cli.compare import compare
 from greedygp.cli.datasets import datasets
-from greedygp.cli.errors import EXIT_CODES, Code, Interrupted, describe
+from greedygp.cli.errors import describe
 from greedygp.cli.fit import fit
 from greedygp.cli.info import info
+from greedygp.cli.interruption import Interrupted
 from greedygp.cli.predict import predict
 from greedygp.cli.report import report
 from greedygp.cli.screen import printable

@@ -1,43 +1,11 @@
-"""Exit codes, and the sentence and code of every error."""
+"""The sentence and the exit code of every error."""
 
 from __future__ import annotations
 
-import enum
+from greedygp.cli import interruption
+from greedygp.cli.codes import Code
 
-__all__ = ["EXIT_CODES", "Code", "Interrupted", "OutputProblem", "Unavailable", "describe"]
-
-
-class Code(enum.IntEnum):
-    """What the exit code of `greedygp` tells a script."""
-
-    FINE = 0
-    UNEXPECTED = 1
-    USAGE = 2
-    FILE = 3
-    DATA = 4
-    MODEL = 5
-    COLUMNS = 6
-    OUTPUT = 7
-    UNAVAILABLE = 8
-    MEMORY = 9
-    INTERRUPTED = 130
-    TERMINATED = 143
-
-
-EXIT_CODES = {
-    Code.FINE: "all went well",
-    Code.UNEXPECTED: "an error in greedygp; run again with --debug to see where",
-    Code.USAGE: "the command line is wrong: an unknown option, a missing argument",
-    Code.FILE: "the data file is missing or cannot be read",
-    Code.DATA: "the data cannot be learnt from as they are",
-    Code.MODEL: "the model file is missing, damaged, too new, or not a model",
-    Code.COLUMNS: "the columns are not those that the model was fitted with",
-    Code.OUTPUT: "a result cannot be written",
-    Code.UNAVAILABLE: "something optional is not installed or cannot be reached",
-    Code.MEMORY: "there is not enough memory",
-    Code.INTERRUPTED: "interrupted (Ctrl-C); nothing half-written is left",
-    Code.TERMINATED: "terminated (SIGTERM); nothing half-written is left",
-}
+__all__ = ["OutputProblem", "Unavailable", "describe"]
 
 
 class OutputProblem(Exception):
@@ -48,15 +16,9 @@ class Unavailable(Exception):
     """Something optional is not installed or cannot be reached."""
 
 
-class Interrupted(KeyboardInterrupt):
-    """The user, or the system, asked to stop."""
-
-
 def describe(error: BaseException) -> tuple[Code, str]:
     """Return the exit code of an error, and one sentence for the user."""
     import click
-
-    from greedygp.cli import interruption
 
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return interruption.code(), "Interrupted; no file was written."

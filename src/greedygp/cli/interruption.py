@@ -7,11 +7,15 @@ remembered here, and `check` raises it again.
 
 from __future__ import annotations
 
-from greedygp.cli.errors import Code, Interrupted
+from greedygp.cli.codes import Code
 
-__all__ = ["check", "code", "forget", "remember"]
+__all__ = ["Interrupted", "check", "code", "forget", "remember"]
 
 _asked: list[Code] = []
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user, or the system, asked to stop."""
 
 
 def remember(code: Code) -> None:
