@@ -50,7 +50,7 @@ def select(X, y, criterion: str, working_set: int, m: int) -> tuple[float, float
         optimise=False,
         rng=np.random.default_rng(0),
     )
-    grow(selector, m, Stopping())
+    grow(selector, Stopping(max_size=m))
     return time.perf_counter() - begin, time.process_time() - cpu
 
 

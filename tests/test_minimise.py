@@ -1,17 +1,18 @@
 """What may move, within which bounds, and where the search ends."""
 
 import itertools
-import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedygp import minimise as minimise_module
+from greedygp import progress
 from greedygp.exceptions import NotPositiveDefiniteError
+from greedygp.hyperparameters import Evaluation, Point, moving_parts
 from greedygp.kernels import Constant, Gaussian, Matern
-from greedygp.minimise import Coordinates, Evaluation, Point, minimise
+from greedygp.minimise import minimise
+from greedygp.progress import Deadline
 
 KERNELS = {
     "ARD": Gaussian(variance=1.3, length_scale=[0.5, 0.9]),
@@ -34,9 +35,9 @@ def coordinates(
     kernel=KERNELS["ARD"], *, moves=True, noise=True, basis=True, noise_variance=0.05, **options
 ):
     """Three basis inputs in two dimensions; by default all of it moves."""
-    box = {"basis_box": BOX, "basis_scale": SCALE} if basis else {}
+    box = {"basis_box": BOX, "basis_units": SCALE} if basis else {}
     start = Point(kernel, noise_variance, BASIS)
-    return Coordinates(start, 2.0, kernel=moves, noise=noise, **box, **options)
+    return moving_parts(start, 2.0, kernel=moves, noise=noise, **box, **options)
 
 
 class Bowl:
@@ -170,7 +171,7 @@ def test_bounds_of_the_noise_with_a_basis(start, low, high):
 
 @pytest.mark.parametrize(("start", "low"), [(0.05, 2e-6), (1e-7, 1e-7)])
 def test_bounds_of_the_noise_of_a_full_gp(start, low):
-    where = Coordinates(Point(KERNELS["ARD"], start), 2.0)
+    where = moving_parts(Point(KERNELS["ARD"], start), 2.0)
     assert_allclose([end.noise_variance for end in ends(where)], [low, 20.0])
 
 
@@ -245,7 +246,7 @@ def test_the_limit_of_iterations():
 
 def test_a_deadline_in_the_past():
     bowl, where = Bowl([1.0, 1.0, 1.0]), coordinates()
-    found = minimise(bowl, where, max_iter=50, deadline=time.perf_counter() - 1.0)
+    found = minimise(bowl, where, max_iter=50, deadline=Deadline.after(-1.0))
     assert len(bowl.values) == 1
     assert found.point is where.start
     assert not found.converged
@@ -253,9 +254,9 @@ def test_a_deadline_in_the_past():
 
 def test_a_deadline_on_the_way(monkeypatch):
     clock = itertools.count()
-    monkeypatch.setattr(minimise_module, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     bowl = Bowl([3.0, 2.0, -1.0])
-    found = minimise(bowl, coordinates(), max_iter=50, deadline=2.5)
+    found = minimise(bowl, coordinates(), max_iter=50, deadline=Deadline(2.5))
     assert found.n_iter == 3  # the clock is read once before the first
     assert not found.converged
     assert found.value == min(bowl.values)

@@ -17,8 +17,8 @@ import numpy as np
 from greedygp.arrays import Array, to_numpy
 from greedygp.data import TrainingData
 from greedygp.exceptions import ModelAdvice
+from greedygp.hyperparameters import NOISE_BOUNDS
 from greedygp.kernels.conversion import as_kernel
-from greedygp.minimise import NOISE_BOUNDS
 
 __all__ = [
     "high_noise",

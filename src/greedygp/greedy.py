@@ -1,8 +1,21 @@
-"""THE forward-selection loop, shared by every greedy family of the library.
+"""THE loop: every greedy algorithm of the library runs on this page.
 
-A `Selector` knows the candidates, what each is worth, and how to add one; this page knows the
-order of events: propose, take the best, add, look whether to stop, and in the end go back to the
-best size that was seen.
+A :class:`GreedyModel` knows what could be done next and what that is worth. The loop knows the
+order of events: ask for the best action, perform it, write a line of the path, look whether to
+stop; and in the end go back to the best size that was seen. Ctrl-C and the clock end it between two
+actions, and the model holds what was reached.
+
+========================  ===============================  =======================================
+use of the loop           an action                        where
+========================  ===============================  =======================================
+forward selection         add a basis vector               `sparse`, `classification`, `linear`
+                                                           (OLS and RFS): :class:`ForwardSelection`
+add, re-estimate, delete  change one basis function        `linear` (fast GCV, fast RVM), Orr's
+                                                           full model
+descent of a full GP      one step: a block, a direction   `dense`: every solver
+========================  ===============================  =======================================
+
+Descent over hyperparameters is not greedy: L-BFGS owns its loop (`minimise.py`).
 """
 
 from __future__ import annotations
@@ -10,47 +23,99 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
-__all__ = ["SelectionPath", "Selector", "Stopping", "forward_selection"]
+from greedygp.progress import NEVER, Deadline
 
-PATH_FIELDS = np.dtype(
-    [("index", np.int64), ("value", np.float64), ("score", np.float64), ("seconds", np.float64)]
-)
+__all__ = [
+    "Action",
+    "CannotGoOnError",
+    "ForwardSelection",
+    "GreedyModel",
+    "Path",
+    "Stopping",
+    "run",
+]
 
 
-class Selector(Protocol):
-    """What the loop needs of a model that grows."""
+@dataclass(frozen=True)
+class Action:
+    """What to do next: to which candidate, chosen by which score (the lowest wins)."""
+
+    index: int
+    score: float
+    name: str = "add"
+    detail: Any = None  # whatever the model needs to perform it
+
+
+class CannotGoOnError(Exception):
+    """Raised by a model whose numbers can no longer be trusted; `reason` ends the path."""
+
+    reason = "ill_conditioned"
+
+
+class GreedyModel:
+    """What the loop needs of a model that changes by one action at a time."""
+
+    fields: np.dtype  # of a line of the path
+    nothing_left = "exhausted"  # why the loop ends where no action is proposed
 
     @property
     def size(self) -> int:
         """How many basis vectors the model has."""
+        raise NotImplementedError
 
-    def propose(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return candidates and what each is worth (the lowest wins); none left: empty arrays."""
+    @property
+    def value(self) -> float:
+        """The model's measure, the lower the better."""
+        return np.nan
 
-    def add(self, index: int) -> float:
-        """Add one of the proposed candidates and return the model's measure after that."""
-
+    @property
     def progress(self) -> float:
-        """Return what must fall for the run to go on (often the measure itself)."""
+        """What must fall for patience to last: the measure itself, unless a model knows better."""
+        return self.value
+
+    def done(self) -> str | None:
+        """Return why nothing needs to be done any more ("converged", say), or None."""
+        return None
+
+    def propose(self) -> Action | None:
+        """Return the best action; None: nothing is left that is worth it."""
+        raise NotImplementedError
+
+    def act(self, action: Action) -> None:
+        """Perform an action, in place."""
+        raise NotImplementedError
+
+    def line(self, action: Action, seconds: float) -> tuple:
+        """Return the path's line about the action that was just performed."""
+        raise NotImplementedError
+
+    def go_back(self, size: int) -> None:
+        """Return to an earlier size, in place; a model without one stays as it is."""
+
+    def recover(self) -> None:
+        """Return to the last state that could be trusted, in place."""
 
 
 @dataclass
-class SelectionPath:
-    """What happened, a step a line."""
+class Path:
+    """What happened, one line per action."""
 
-    steps: list[tuple[int, float, float, float]] = field(default_factory=list)
-    reason: str = "max_basis"
+    fields: np.dtype
+    steps: list[tuple] = field(default_factory=list)
+    reason: str = ""
+    seconds: float = 0.0
+    size: int = 0  # of the model after the last complete action
 
     def __len__(self) -> int:
         return len(self.steps)
 
     def as_array(self) -> np.ndarray:
-        """Return the steps as a structured array with the fields index, value, score, seconds."""
-        return np.array(self.steps, dtype=PATH_FIELDS)
+        """Return the lines as a structured array."""
+        return np.array(self.steps, dtype=self.fields)
 
 
 @dataclass
@@ -59,90 +124,164 @@ class Stopping:
 
     Parameters
     ----------
+    max_size : int or None
+        The largest size; the reason is "max_basis".
+    max_steps : int or None
+        The most actions; the reason is "max_iter".
     patience : int or None
         Steps without a new minimum, of the measure or of the progress, before stopping. None:
-        never stop, and keep every step.
+        never stop for that, and keep every step.
     tol : float
         Relative improvement of the measure that counts as a new minimum.
-    deadline : float or None
-        Value of `time.perf_counter()` at which to stop.
+    deadline : Deadline
+        When to stop; the reason is "time_limit".
+    least_steps : int
+        So many actions are made whatever the clock says.
+    empty_value : float
+        The measure of the empty model: where no size is better, the loop goes back to none.
     """
 
+    max_size: int | None = None
+    max_steps: int | None = None
     patience: int | None = None
     tol: float = 0.0
-    deadline: float | None = None
+    deadline: Deadline = NEVER
+    least_steps: int = 1
+    empty_value: float = np.inf
     best: float = np.inf
     best_size: int = 0
     _furthest: float = np.inf
     _last_progress: int = 0
 
-    def observe(self, size: int, value: float, progress: float) -> str | None:
-        """Take note of a step; return why to stop, or None."""
+    def observe(self, model: GreedyModel) -> None:
+        """Take note of a step."""
+        if self.patience is None:
+            return
+        size, value, progress = model.size, model.value, model.progress
         if self._is_better(value, self.best, self.best_size):
             self.best, self.best_size = value, size
             self._last_progress = size
         if self._is_better(progress, self._furthest, self._last_progress):
             self._furthest, self._last_progress = progress, size
-        if self.patience is not None and size - self._last_progress >= self.patience:
-            return "patience"
-        if self.deadline is not None and time.perf_counter() > self.deadline:
-            return "time_limit"
-        return None
 
     def _is_better(self, value: float, best: float, size: int) -> bool:
         return size == 0 or not np.isfinite(best) or value < best - self.tol * abs(best)
 
+    def reason(self, model: GreedyModel, steps: int) -> str | None:
+        """Return why to stop after so many steps, or None."""
+        if self.patience is not None and model.size - self._last_progress >= self.patience:
+            return "patience"
+        if self.max_steps is not None and steps >= self.max_steps:
+            return "max_iter"
+        if steps >= self.least_steps and self.deadline.passed:
+            return "time_limit"
+        if self.max_size is not None and model.size >= self.max_size:
+            return "max_basis"
+        return None
+
     def size_to_keep(self, size: int) -> int:
         """Return the size to go back to."""
-        return size if self.patience is None else self.best_size
+        if self.patience is None:
+            return size
+        return self.best_size if self.best < self.empty_value else 0
 
 
-def forward_selection(
-    selector: Selector,
-    limit: int,
+def run(
+    model: GreedyModel,
     stopping: Stopping,
-    after_step: Callable[[SelectionPath], bool] | None = None,
-) -> SelectionPath:
-    """Grow the selector's model, one basis vector at a time.
+    watch: Callable[[Path], bool] | None = None,
+    path: Path | None = None,
+) -> Path:
+    """Act greedily until there is a reason to stop, and go back to the best.
 
     Parameters
     ----------
-    selector : Selector
-    limit : int
-        The largest size.
+    model : GreedyModel
+        Changed in place.
     stopping : Stopping
-    after_step : callable, optional
+    watch : callable, optional
         Called with the path after every step; a true result stops the loop.
+    path : Path, optional
+        An earlier one to go on with.
 
     Returns
     -------
-    SelectionPath
-        Its `reason` says what ended it: "max_basis", "exhausted" (no candidate is left that is
-        not numerically in the span of the basis), "patience", "time_limit", "callback" or
-        "interrupted" (Ctrl-C: the model holds what was reached).
+    Path
+        Its `reason` says what ended it: one of the model's own, one of :class:`Stopping`'s,
+        "callback" or "interrupted" (Ctrl-C).
     """
-    path = SelectionPath()
-    start = time.perf_counter()
+    path = Path(model.fields) if path is None else path
+    begin = time.perf_counter() - path.seconds
     try:
-        while selector.size < limit:
-            index, score = selector.propose()
-            if len(index) == 0:
-                path.reason = "exhausted"
-                break
-            best = first_lowest(index, score)
-            value = selector.add(int(index[best]))
-            path.steps.append(
-                (int(index[best]), value, float(score[best]), time.perf_counter() - start)
-            )
-            reason = stopping.observe(selector.size, value, selector.progress())
-            if after_step is not None and after_step(path):
-                reason = "callback"
-            if reason is not None:
-                path.reason = reason
-                break
+        path.reason = _steps(model, stopping, watch, path, begin)
     except KeyboardInterrupt:
         path.reason = "interrupted"
+    except CannotGoOnError as error:
+        path.reason = error.reason
+        model.recover()
+    path.seconds = time.perf_counter() - begin
+    model.go_back(stopping.size_to_keep(path.size))
     return path
+
+
+def _steps(
+    model: GreedyModel,
+    stopping: Stopping,
+    watch: Callable[[Path], bool] | None,
+    path: Path,
+    begin: float,
+) -> str:
+    """Make one step after the other; return why they ended."""
+    while True:
+        reason = model.done() or stopping.reason(model, len(path))
+        if reason is not None:
+            return reason
+        action = model.propose()
+        if action is None:
+            return model.nothing_left
+        model.act(action)
+        path.steps.append(model.line(action, time.perf_counter() - begin))
+        path.size = model.size
+        stopping.observe(model)
+        if watch is not None and watch(path):
+            return "callback"
+
+
+class ForwardSelection(GreedyModel):
+    """A model that grows by one of several candidates at a time, the one of the lowest score.
+
+    A subclass offers :meth:`candidates`, adds one with :meth:`add`, and has a `size`.
+    """
+
+    fields = np.dtype(
+        [("index", np.int64), ("value", np.float64), ("score", np.float64), ("seconds", np.float64)]
+    )
+    _value = np.inf
+
+    def candidates(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return candidates and what each is worth (the lowest wins); none left: empty arrays."""
+        raise NotImplementedError
+
+    def add(self, index: int) -> float:
+        """Add one of the candidates, in place, and return the model's measure after that."""
+        raise NotImplementedError
+
+    @property
+    def value(self) -> float:
+        return self._value
+
+    def propose(self) -> Action | None:
+        index, score = self.candidates()
+        if len(index) == 0:
+            return None
+        best = first_lowest(index, score)
+        return Action(int(index[best]), float(score[best]))
+
+    def act(self, action: Action) -> None:
+        self._value = self.add(action.index)
+
+    def line(self, action: Action, seconds: float) -> tuple:
+        return action.index, self.value, action.score, seconds
 
 
 def first_lowest(index: np.ndarray, score: np.ndarray) -> int:

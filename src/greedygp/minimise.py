@@ -1,65 +1,49 @@
-"""Minimisation over hyperparameters and basis inputs: what may move, how far, and by L-BFGS.
+"""Minimisation by L-BFGS, whatever the point: hyperparameters, basis inputs, sites.
 
-An objective is a function of a :class:`Point` (kernel, noise variance, basis inputs) that gives an
-:class:`Evaluation`. :class:`Coordinates` lays the parts that may move out as one vector:
-logarithms of the kernel's parameters and of the noise, and basis inputs in units of the features'
-scales, all of them divided by `FIRST_STEP`, since the first step of L-BFGS has the length one.
-Outside the region where numbers can be had the optimiser meets a bowl that leads back to the best
-point so far, and the best point it has seen is what it returns.
+An objective is a function of a point that gives an evaluation: its value and its derivatives by the
+parts of the point. :class:`greedygp.coordinates.Coordinates` turns points into vectors. Outside the
+region where numbers can be had the optimiser meets a bowl that leads back to the best point so far.
+The search returns the best point that it has seen.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import scipy.optimize
 
+from greedygp.coordinates import Coordinates
 from greedygp.exceptions import NotPositiveDefiniteError
-from greedygp.kernels import Kernel
+from greedygp.progress import NEVER, Deadline
 
-__all__ = ["Coordinates", "Evaluation", "Minimum", "Point", "minimise"]
+__all__ = ["Minimum", "minimise"]
 
-REACH = 1e4  # the largest factor between a parameter's start and where it may go
-NOISE_BOUNDS = (1e-6, 1e1)  # relative to the variance of y
 MEMORY = 20  # corrections that L-BFGS keeps
-FIRST_STEP = 0.1  # length of L-BFGS' first step, in logarithms and in units of the inputs
+
+P = TypeVar("P")
 
 
-@dataclass(frozen=True)
-class Point:
-    """Hyperparameters and basis inputs (m, D) on the host; None: a full GP has none."""
-
-    kernel: Kernel
-    noise_variance: float
-    basis: np.ndarray | None = None
-
-
-@dataclass
-class Evaluation:
-    """An objective's value and its gradient."""
+class HasValue(Protocol):
+    """An objective's value; its derivatives have the names that the coordinates' parts ask for."""
 
     value: float
-    theta: np.ndarray  # by the kernel's theta
-    log_noise: float  # by the logarithm of the noise variance
-    basis: np.ndarray | None = None  # (m, D), by the basis inputs
 
 
 @dataclass
-class Minimum:
+class Minimum(Generic[P]):
     """Where the search ended: the best point it saw, and how it got there."""
 
-    point: Point
+    point: P
     value: float
     first_value: float  # at the start
     n_iter: int
     converged: bool
     interrupted: bool = False  # by Ctrl-C
 
-    def followed_by(self, other: Minimum) -> Minimum:
+    def followed_by(self, other: Minimum[P]) -> Minimum[P]:
         """Return what both searches are together, the other having begun where this one ended."""
         better = other if other.value <= self.value else self
         return replace(
@@ -71,105 +55,16 @@ class Minimum:
         )
 
 
-@dataclass
-class Coordinates:
-    """Which parts of a point may move, and within which bounds.
-
-    Parameters
-    ----------
-    start : Point
-    variance : float
-        Of the targets: what the noise is bounded by.
-    kernel, noise : bool
-        Whether they move.
-    basis_box : (2, D) array or None
-        Bounds of the basis inputs; None: they stay.
-    basis_scale : (D,) array or None
-        Units of the basis inputs.
-    reach : float
-        The largest factor by which a kernel parameter may move.
-    """
-
-    start: Point
-    variance: float
-    kernel: bool = True
-    noise: bool = True
-    basis_box: np.ndarray | None = None
-    basis_scale: np.ndarray | None = None
-    reach: float = REACH
-
-    def vector(self, point: Point) -> np.ndarray:
-        """Return the parts of the point that move, as one vector."""
-        basis = None
-        if self.basis_box is not None:
-            assert point.basis is not None
-            basis = point.basis / self.basis_scale
-        return self._join(point.kernel.theta, np.log(point.noise_variance), basis) / FIRST_STEP
-
-    def point(self, x: np.ndarray) -> Point:
-        """Return the point that a vector stands for."""
-        kernel, noise, basis = self.start.kernel, self.start.noise_variance, self.start.basis
-        x, used = FIRST_STEP * x, 0
-        if self.kernel:
-            used = len(kernel.theta)
-            kernel = kernel.with_theta(x[:used])
-        if self.noise:
-            noise = float(np.exp(x[used]))
-            used += 1
-        if self.basis_box is not None:
-            assert basis is not None
-            basis = x[used:].reshape(basis.shape) * np.asarray(self.basis_scale)
-        return Point(kernel, noise, basis)
-
-    def gradient(self, evaluation: Evaluation) -> np.ndarray:
-        """Return the gradient by the vector."""
-        basis = None
-        if self.basis_box is not None:
-            assert evaluation.basis is not None
-            basis = evaluation.basis * self.basis_scale
-        return FIRST_STEP * self._join(evaluation.theta, evaluation.log_noise, basis)
-
-    def bounds(self) -> np.ndarray:
-        """Return bounds, no further from the start than distances stay accurate."""
-        theta = self.start.kernel.theta[:, None]
-        near = theta + np.log(self.reach) * np.array([-1.0, 1.0])
-        parts = [np.clip(self.start.kernel.bounds, near[:, :1], near[:, 1:])] if self.kernel else []
-        if self.noise:
-            parts.append(np.log(self._noise_bounds())[None, :])
-        if self.basis_box is not None:
-            assert self.start.basis is not None
-            box = self.basis_box.T / np.asarray(self.basis_scale)[:, None]
-            parts.append(np.tile(box, (len(self.start.basis), 1)))
-        return np.vstack(parts) / FIRST_STEP if parts else np.empty((0, 2))
-
-    def _noise_bounds(self) -> np.ndarray:
-        """Return bounds of the noise variance, relative to the variance of y and to the start.
-
-        With a basis, everything-is-noise is often a minimum of its own, into which a first long
-        step would fall: the noise may not rise much unless it was high to begin with.
-        """
-        least, most = self.variance * np.array(NOISE_BOUNDS)
-        if self.start.basis is not None:
-            most = max(0.3 * self.variance, 2.0 * self.start.noise_variance)
-        return np.array([min(least, self.start.noise_variance), most])
-
-    def _join(self, theta: np.ndarray, noise: float, basis: np.ndarray | None) -> np.ndarray:
-        parts = [theta] if self.kernel else []
-        parts += [np.array([noise])] if self.noise else []
-        parts += [] if basis is None else [basis.reshape(-1)]
-        return np.concatenate(parts) if parts else np.empty(0)
-
-
 def minimise(
-    objective: Callable[[Point], Evaluation],
-    coordinates: Coordinates,
+    objective: Callable[[P], HasValue],
+    coordinates: Coordinates[P],
     *,
     max_iter: int,
     factor: float = 1.0,
     tol: float = 2e-9,
-    deadline: float | None = None,
-    watch: Callable[[Point, float], bool] | None = None,
-) -> Minimum:
+    deadline: Deadline = NEVER,
+    watch: Callable[[P, float], bool] | None = None,
+) -> Minimum[P]:
     """Minimise from `coordinates.start`.
 
     Parameters
@@ -182,8 +77,8 @@ def minimise(
         Multiplies the objective for the optimiser, whose stopping rules mean sums over rows.
     tol : float
         Relative improvement in one iteration below which the search has converged.
-    deadline : float or None
-        Value of `time.perf_counter()` at which to stop.
+    deadline : Deadline
+        When to stop with what there is.
     watch : callable, optional
         Called with the best point and value after every iteration; a true result stops.
     """
@@ -193,16 +88,16 @@ def minimise(
         first, _ = search(x)
     except KeyboardInterrupt:
         return Minimum(coordinates.start, np.nan, np.nan, 0, False, interrupted=True)
-    late = deadline is not None and time.perf_counter() > deadline
-    if len(x) == 0 or max_iter == 0 or late:
+    if len(x) == 0 or max_iter == 0 or deadline.passed:
         return Minimum(coordinates.start, first / factor, first / factor, 0, len(x) == 0)
     steps = 0
 
     def after_step(intermediate_result: Any) -> None:
         nonlocal steps
         steps += 1
-        late = deadline is not None and time.perf_counter() > deadline
-        if late or (watch is not None and watch(search.best_point, search.best_value / factor)):
+        if deadline.passed:
+            raise StopIteration
+        if watch is not None and watch(search.best_point, search.best_value / factor):
             raise StopIteration
 
     bounds = coordinates.bounds()
@@ -224,16 +119,18 @@ def minimise(
     return Minimum(search.best_point, best, first / factor, steps, converged, interrupted)
 
 
-class _Search:
+class _Search(Generic[P]):
     """The objective as a function of the vector; remembers the best point."""
 
-    def __init__(self, objective, coordinates: Coordinates, factor: float):
+    def __init__(
+        self, objective: Callable[[P], HasValue], coordinates: Coordinates[P], factor: float
+    ):
         self.objective, self.coordinates, self.factor = objective, coordinates, factor
         self.best: np.ndarray | None = None
         self.best_value = np.inf
 
     @property
-    def best_point(self) -> Point:
+    def best_point(self) -> P:
         return self.coordinates.start if self.best is None else self.coordinates.point(self.best)
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:

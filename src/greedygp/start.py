@@ -19,8 +19,10 @@ import scipy.linalg
 
 from greedygp.cholesky import factorise
 from greedygp.exceptions import NotPositiveDefiniteError
+from greedygp.hyperparameters import Evaluation, Point, moving_parts
 from greedygp.kernels import Gaussian, Kernel
-from greedygp.minimise import Coordinates, Evaluation, Minimum, Point, minimise
+from greedygp.minimise import Minimum, minimise
+from greedygp.progress import NEVER, Deadline
 
 __all__ = ["default_kernel", "evidence", "mean_variance", "subset_evidence", "triangle_gradient"]
 
@@ -111,7 +113,7 @@ def subset_evidence(
     n_rows: int = SUBSET_ROWS,
     max_iter: int = 100,
     learn_kernel: bool = True,
-    deadline: float | None = None,
+    deadline: Deadline = NEVER,
     random_state: np.random.Generator | int | None = None,
 ) -> Minimum:
     """Learn hyperparameters by the evidence of a full GP on at most `n_rows` random rows.
@@ -127,8 +129,8 @@ def subset_evidence(
     n_rows, max_iter : int
     learn_kernel : bool
         False: only the noise is learnt.
-    deadline : float or None
-        Value of `time.perf_counter()` at which to stop.
+    deadline : Deadline
+        When to stop with what there is.
     random_state : Generator, int or None
         Chooses the rows.
 
@@ -156,7 +158,7 @@ def subset_evidence(
             return evidence(point.kernel, point.noise_variance, X, y, weights)
 
         point = _best_start(objective, [Point(kernel, float(level)) for level in levels])
-        coordinates = Coordinates(
+        coordinates = moving_parts(
             point, variance, kernel=learn_kernel, noise=noise_variance is None
         )
         return minimise(objective, coordinates, max_iter=max_iter, deadline=deadline)

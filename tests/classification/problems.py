@@ -4,7 +4,7 @@ import numpy as np
 
 from greedygp.classification.criteria import ClassificationSelector
 from greedygp.classification.state import ClassificationState
-from greedygp.greedy import Stopping, forward_selection
+from greedygp.greedy import Stopping, run
 from greedygp.kernels import Gaussian
 
 
@@ -35,7 +35,7 @@ class SmallProblem:
     def grown(self, m=10, **options):
         """Return a state with m basis vectors."""
         selector = self.selector(**options)
-        forward_selection(selector, m, Stopping())
+        run(selector, Stopping(max_size=m))
         return selector.state
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from classification.problems import SmallProblem, full_sites
 from greedygp.classification.criteria import CRITERIA
 from greedygp.classification.objectives import loo_loss
-from greedygp.greedy import Stopping, forward_selection
+from greedygp.greedy import Stopping, run
 from reference.classification import (
     gaussian_kernel,
     kl_of_marginals,
@@ -29,8 +29,8 @@ def dense(problem, state):
 def test_marginal_criteria(criterion, weights):
     problem = SmallProblem(weights=weights)
     selector = problem.selector(criterion)
-    forward_selection(selector, 4, Stopping())
-    index, score = selector.propose()
+    run(selector, Stopping(max_size=4))
+    index, score = selector.candidates()
     _, f, A = dense(problem, selector.state)
     scores = {}
     for i in np.flatnonzero(selector.state.outside):
@@ -50,8 +50,8 @@ def test_marginal_criteria(criterion, weights):
 def test_predictive_criteria(criterion):
     problem = SmallProblem()
     selector = problem.selector(criterion, working_set=6)
-    forward_selection(selector, 4, Stopping())
-    index, score = selector.propose()
+    run(selector, Stopping(max_size=4))
+    index, score = selector.candidates()
     assert len(index) == len(set(index)) == 6
     assert np.all(selector.state.outside[index])
     K, f, A = dense(problem, selector.state)
@@ -63,7 +63,7 @@ def test_predictive_criteria(criterion):
         expected = nlp(*posterior(K, means, precisions), problem.y, problem.bias, rows)
         assert_allclose(got, expected, rtol=1e-6)
     value = selector.add(int(index[0]))
-    assert value == selector.progress() == loo_loss(selector.state)
+    assert value == loo_loss(selector.state)
 
 
 @pytest.mark.parametrize("weights", [False, True])
@@ -79,7 +79,7 @@ def test_leave_one_out_loss(m, weights):
 def test_adaptive_draws_by_the_chance_of_error():
     problem = SmallProblem()
     selector = problem.selector("adaptive", working_set=1)
-    forward_selection(selector, 5, Stopping())
+    run(selector, Stopping(max_size=5))
     chance = (1 - np.exp(selector.state.log_probability)) * selector.state.outside
     counts = np.zeros(30)
     for _ in range(4000):
@@ -100,7 +100,7 @@ def test_adaptive_when_every_row_is_certain():
 def test_every_row_can_enter(criterion, optimise):
     problem = SmallProblem(n=12)
     selector = problem.selector(criterion, working_set=3, optimise=optimise)
-    path = forward_selection(selector, 20, Stopping())
+    path = run(selector, Stopping(max_size=20))
     assert path.reason == "exhausted"
     assert_array_equal(np.sort(selector.state.indices), np.arange(12))
     assert np.all(np.isfinite(path.as_array()["value"]))
@@ -116,8 +116,8 @@ def test_loss_bounds_the_training_error(problem):
 def test_patience_goes_back_to_the_minimum():
     problem = SmallProblem(n=60)
     selector = problem.selector("validation", working_set=10)
-    stopping = Stopping(patience=5)
-    path = forward_selection(selector, 30, stopping)
+    stopping = Stopping(max_size=30, patience=5)
+    path = run(selector, stopping)
     values = path.as_array()["value"]
     if path.reason == "patience":
         assert len(path) - stopping.best_size == 5

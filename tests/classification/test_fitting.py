@@ -57,9 +57,11 @@ def test_a_second_selection_that_is_broken_off_leaves_the_first(monkeypatch):
     X, y = data(60)
     loop, calls = module.grow, []
 
-    def stopped(selector, limit, *others):
-        calls.append(limit)
-        path = loop(selector, limit if len(calls) == 1 else 5, *others)
+    def stopped(selector, stopping, watch):
+        calls.append(stopping)
+        if len(calls) == 2:
+            stopping.max_size = 5
+        path = loop(selector, stopping, watch)
         path.reason = path.reason if len(calls) == 1 else "time_limit"
         return path
 

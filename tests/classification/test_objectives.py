@@ -6,14 +6,15 @@ from numpy.testing import assert_allclose
 
 from classification.problems import SmallProblem, full_sites
 from greedygp.classification.objectives import OBJECTIVES, Basis, evaluate, loo_loss
-from greedygp.classification.points import Coordinates, Point
+from greedygp.classification.points import Point, moving_parts
 from greedygp.classification.propagation import (
     propagate,
     propagated_evidence,
     propagated_sites,
 )
-from greedygp.classification.refinement import HeldOutLoss, SiteCoordinates, SitePoint, refine
+from greedygp.classification.refinement import HeldOutLoss, SitePoint, moving_sites, refine
 from greedygp.kernels import Constant, Gaussian
+from greedygp.progress import NEVER
 from reference.classification import (
     gaussian_kernel,
     log_evidence,
@@ -166,7 +167,7 @@ def test_evidence_of_a_full_process(weights, monkeypatch):
 @pytest.mark.parametrize("bias", [False, True])
 def test_coordinates(tied, bias):
     point = Point(Gaussian(2.0, [0.5, 1.0, 3.0]), 0.4)
-    coordinates = Coordinates(point, bias=bias, tied=tied)
+    coordinates = moving_parts(point, bias=bias, tied=tied)
     x = coordinates.vector(point)
     assert len(x) == (2 if tied else 4) + bias
     assert len(coordinates.bounds()) == len(x)
@@ -190,7 +191,7 @@ def test_gradient_by_sites(tied, weights):
     held_out[np.flatnonzero(state.outside)[:7]] = True
     objective = HeldOutLoss(state, held_out)
     start = SitePoint(state.kernel, state.bias, *state.sites)
-    coordinates = SiteCoordinates(start, True, True, tied)
+    coordinates = moving_sites(start, True, True, tied)
     x = coordinates.vector(start)
     numeric = central(lambda at: objective(coordinates.point(at)).value, x, 1e-3)
     assert_allclose(coordinates.gradient(objective(start)), numeric, atol=1e-8)
@@ -201,7 +202,7 @@ def test_refinement_lowers_the_loss_of_rows_held_out():
     problem = SmallProblem(n=400)
     state = problem.grown(12, criterion="random")
     before = state.f.copy()
-    options = {"tied": False, "learn_kernel": True, "learn_bias": True, "deadline": None}
+    options = {"tied": False, "learn_kernel": True, "learn_bias": True, "deadline": NEVER}
     found = refine(state, max_iter=40, rng=np.random.default_rng(0), **options)
     assert found.loss < found.first_loss
     assert found.search.value < found.search.first_value
@@ -213,7 +214,7 @@ def test_refinement_lowers_the_loss_of_rows_held_out():
         tied=False,
         learn_kernel=False,
         learn_bias=False,
-        deadline=None,
+        deadline=NEVER,
     )
     assert fixed.point.kernel == state.kernel
     assert fixed.point.bias == state.bias

@@ -12,8 +12,8 @@ from greedygp import start
 from greedygp.dense import objectives
 from greedygp.dense.objectives import DENSE_OBJECTIVES, DenseObjective, loo_residuals
 from greedygp.exceptions import NotPositiveDefiniteError
+from greedygp.hyperparameters import Point
 from greedygp.kernels import Constant, Gaussian, Linear, Matern
-from greedygp.minimise import Point
 from reference.dense_objectives import leave_one_out, objective_gradient, objective_value
 from reference.sparse_objectives import dense_kernel
 

@@ -14,6 +14,7 @@ from dense.problems import (
 )
 from greedygp.dense.conjugate_gradient import ConjugateGradient
 from greedygp.dense.solver import HISTORY_FIELDS, Limits, Solver, solve
+from greedygp.progress import Deadline
 
 each_way = pytest.mark.parametrize("way", WAYS)
 
@@ -92,14 +93,14 @@ def test_max_iter(Problem, way):
 
 def test_time_limit(Problem):
     problem = Problem(n=40)
-    late = Limits(TOL, deadline=time.perf_counter() - 1.0)
+    late = Limits(TOL, deadline=Deadline.after(-1.0))
     assert solve(make(problem, "smo"), late).status == "time_limit"
 
     def slow(solver, n_iter):
         time.sleep(0.02)
         return False
 
-    soon = Limits(1e-300, deadline=time.perf_counter() + 0.05)
+    soon = Limits(1e-300, deadline=Deadline.after(0.05))
     solution = solve(make(problem, "smo"), soon, slow)
     assert solution.status == "time_limit"
     assert 1 <= solution.n_iter <= 10

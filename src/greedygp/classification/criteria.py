@@ -25,7 +25,7 @@ from greedygp.classification.objectives import loo_loss
 from greedygp.classification.search import optimised_sites
 from greedygp.classification.sites import Moments, probit_moments
 from greedygp.classification.state import ClassificationState
-from greedygp.greedy import SelectionPath, Stopping, forward_selection
+from greedygp.greedy import ForwardSelection, Path, Stopping, run
 from greedygp.threads import serial_blas, thread_count
 
 __all__ = ["CRITERIA", "WORKING_SETS", "ClassificationSelector", "grow"]
@@ -37,16 +37,15 @@ NOTHING = (np.empty(0, dtype=np.intp), np.empty(0))
 
 def grow(
     selector: ClassificationSelector,
-    limit: int,
     stopping: Stopping,
-    after_step: Callable[[SelectionPath], bool] | None = None,
-) -> SelectionPath:
+    watch: Callable[[Path], bool] | None = None,
+) -> Path:
     """Run the greedy loop; its products are too small for threads, which would only wait."""
     with serial_blas(thread_count()):
-        return forward_selection(selector, limit, stopping, after_step)
+        return run(selector, stopping, watch)
 
 
-class ClassificationSelector:
+class ClassificationSelector(ForwardSelection):
     """The classification family's side of the greedy loop.
 
     Parameters
@@ -74,14 +73,13 @@ class ClassificationSelector:
         self.optimise = optimise
         self._index, self._columns = NOTHING[0], np.empty((0, 0))
         self._sites = (np.empty(0), np.empty(0))
-        self._value = np.inf
 
     @property
     def size(self) -> int:
         """How many basis vectors there are."""
         return self.state.size
 
-    def propose(self) -> tuple[np.ndarray, np.ndarray]:
+    def candidates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the candidates of this step and their scores."""
         members = np.flatnonzero(self.state.outside)
         if len(members) == 0:
@@ -149,9 +147,9 @@ class ClassificationSelector:
         means, precisions = self._sites
         column = self._columns[place]
         self.state.append(index, float(means[place]), float(precisions[place]), column)
-        self._value = loo_loss(self.state)
-        return self._value
+        return loo_loss(self.state)
 
-    def progress(self) -> float:
-        """Return what must fall for the run to go on: the measure itself."""
-        return self._value
+    def go_back(self, size: int) -> None:
+        """Return to the first so many basis vectors, in place."""
+        if size < self.state.size:
+            self.state.truncate(size)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from typing import Any
 
@@ -15,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 
 from greedygp import advice
-from greedygp.classification.fitting import TwoClassFit, share_of_time
+from greedygp.classification.fitting import TwoClassFit
 from greedygp.classification.learning import Learnt
 from greedygp.classification.parameters import check_parameters
 from greedygp.classification.points import Point
@@ -27,6 +26,7 @@ from greedygp.classification.state import ClassificationState
 from greedygp.kernels import Kernel
 from greedygp.kernels.conversion import as_kernel
 from greedygp.messages import shown
+from greedygp.progress import Deadline
 from greedygp.threads import numpy_threads_only
 from greedygp.validation import check_classification_data, check_weights
 
@@ -195,8 +195,8 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
         -------
         self
         """
-        begin = time.perf_counter()
         check_parameters(self)
+        deadline = Deadline.after(self.time_limit)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         X, y, self.classes_ = check_classification_data(self, X, y)
         given = {"X": X, "y": self.classes_[y], "metadata": {"sample_weight": sample_weight}}
@@ -207,7 +207,6 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
         labels = [
             np.where(places == k, 1.0, -1.0) for k in ([1] if two else range(len(self.classes_)))
         ]
-        deadline = None if self.time_limit is None else begin + self.time_limit
         starts = [self._start(X_used, label, weights) for label in labels]
         priors = [
             ClassificationState(point.kernel, point.bias, X_used[:1], label[:1], capacity=0)
@@ -218,7 +217,7 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
         tasks = ClassifierTasks(self, context, given, priors)
         models = []
         for k, (start, label) in enumerate(zip(starts, labels)):
-            until = share_of_time(deadline, len(labels) - k)
+            until = deadline.share(1 / (len(labels) - k))
             with numpy_threads_only():
                 learnt = self._fit_two_classes(X_used, label, weights, start, rng, tasks, until)
             models.append(learnt)

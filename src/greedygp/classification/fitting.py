@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,12 @@ from greedygp.classification.propagation import propagate
 from greedygp.classification.refinement import refine
 from greedygp.classification.start import SUBSET_ROWS, learnt_start
 from greedygp.classification.state import ClassificationState
-from greedygp.greedy import SelectionPath, Stopping
+from greedygp.greedy import Path, Stopping
+from greedygp.progress import Deadline
 
-__all__ = ["TwoClassFit", "share_of_time"]
+__all__ = ["TwoClassFit"]
 
 LARGE_PART = 4  # a basis of more than one row in so many is a large part of them
-
-
-def share_of_time(deadline: float | None, parts: int) -> float | None:
-    """Return the end of the first of so many equal parts of the time that is left."""
-    if deadline is None:
-        return None
-    now = time.perf_counter()
-    return now + max(deadline - now, 0.0) / parts
 
 
 class TwoClassFit:
@@ -44,8 +36,8 @@ class TwoClassFit:
         The most basis vectors.
     rng : numpy.random.Generator
     tasks : ClassifierTasks
-    deadline : float or None
-        Value of `time.perf_counter()` at which to end with what there is.
+    deadline : Deadline
+        When to end with what there is.
     """
 
     def __init__(
@@ -57,7 +49,7 @@ class TwoClassFit:
         limit: int,
         rng: np.random.Generator,
         tasks: ClassifierTasks,
-        deadline: float | None,
+        deadline: Deadline,
     ):
         self.options, self.limit, self.rng = options, limit, rng
         self.X, self.y, self.weights = X, y, weights
@@ -65,7 +57,7 @@ class TwoClassFit:
         self.passes = options.ep_passes if options.sites == "moment_matching" else 0
         self.tied = options.kernel is None
 
-    def select(self, point: Point) -> tuple[ClassificationState, SelectionPath]:
+    def select(self, point: Point) -> tuple[ClassificationState, Path]:
         """Return a basis chosen with the point's hyperparameters, its sites settled."""
         first, *others = self._criteria()
         state, path = self._select_by(first, point)
@@ -90,7 +82,7 @@ class TwoClassFit:
             return ["entropy"]
         return ["adaptive", "entropy"] if LARGE_PART * self.limit >= n else ["adaptive"]
 
-    def _select_by(self, criterion: str, point: Point) -> tuple[ClassificationState, SelectionPath]:
+    def _select_by(self, criterion: str, point: Point) -> tuple[ClassificationState, Path]:
         options = self.options
         state = self._state(point)
         selector = ClassificationSelector(
@@ -100,12 +92,14 @@ class TwoClassFit:
             optimise=options.sites == "optimized",
             rng=self.rng,
         )
-        stopping = Stopping(patience=options.patience, tol=options.tol, deadline=self.deadline)
+        stopping = Stopping(
+            max_size=self.limit,
+            patience=options.patience,
+            tol=options.tol,
+            deadline=self.deadline,
+        )
         stage = self.tasks.stage("select", self.limit, state)
-        path = grow(selector, self.limit, stopping, lambda _: stage.step("basis vector"))
-        keep = stopping.size_to_keep(len(path))
-        if keep < state.size:
-            state.truncate(keep)
+        path = grow(selector, stopping, lambda _: stage.step("basis vector"))
         self._propagate(state)
         return state, path
 
@@ -135,12 +129,12 @@ class TwoClassFit:
             prior=prior,
             learn_bias=options.bias is None,
             max_iter=options.max_iter,
-            deadline=share_of_time(self.deadline, 2),
+            deadline=self.deadline.share(1 / 2),
             rng=self.rng,
         )
         if found.interrupted:  # there is no model yet that could be kept
             raise KeyboardInterrupt
-        point: Any = found.point
+        point = found.point
         all_rows = self.limit == len(self.y) <= SUBSET_ROWS
         exact = options.objective == "nlml" and all_rows and self.passes > 0
         if exact or options.rounds == 0 or not in_rounds:

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from greedygp.classification.objectives import Basis, evaluate
-from greedygp.classification.points import Coordinates, Evaluation, Point
+from greedygp.classification.points import Evaluation, Point, moving_parts
 from greedygp.classification.prior import Prior
 from greedygp.classification.state import ClassificationState
-from greedygp.greedy import SelectionPath
+from greedygp.greedy import Path
 from greedygp.minimise import minimise
+from greedygp.progress import NEVER, Deadline
 
 __all__ = ["Learnt", "Schedule", "broken_off", "learn"]
 
@@ -46,7 +47,7 @@ class Schedule:
     tied: bool
     learn_bias: bool = True
     prior: Prior | None = None
-    deadline: float | None = None
+    deadline: Deadline = NEVER
 
     def objective_of(self, state: ClassificationState) -> Callable[[Point], Evaluation]:
         """Return what is minimised with the basis of a state and its sites held fixed."""
@@ -66,7 +67,7 @@ class Learnt:
 
     point: Point
     state: ClassificationState
-    path: SelectionPath
+    path: Path
     value: float
     converged: bool = True
     interrupted: bool = False
@@ -85,7 +86,7 @@ class Learnt:
 def learn(
     schedule: Schedule,
     start: Point,
-    select: Callable[[Point], tuple[ClassificationState, SelectionPath]],
+    select: Callable[[Point], tuple[ClassificationState, Path]],
     watch: Callable[[int, Point, float], bool] | None = None,
 ) -> Learnt:
     """Alternate selection and optimisation.
@@ -107,7 +108,7 @@ def learn(
     point, value = start, best.value
     for number in range(schedule.rounds):
         begin, before = time.perf_counter(), value
-        if broken_off(path) or _late(schedule.deadline):
+        if broken_off(path) or schedule.deadline.passed:
             break
         found, asked_to_stop = _optimise(number, state, point, schedule, watch)
         best.interrupted, best.converged = found.interrupted, found.converged
@@ -131,8 +132,8 @@ def _optimise(
 ) -> tuple[Any, bool]:
     """Improve kernel and bias with basis and sites held fixed; tell whether to end the fit."""
     asked_to_stop = False
-    coordinates: Any = Coordinates(point, bias=schedule.learn_bias, tied=schedule.tied)
-    objective: Any = schedule.objective_of(state)
+    coordinates = moving_parts(point, bias=schedule.learn_bias, tied=schedule.tied)
+    objective = schedule.objective_of(state)
 
     def after_iteration(at: Any, value: float) -> bool:
         nonlocal asked_to_stop
@@ -155,10 +156,6 @@ def _value(state: ClassificationState, schedule: Schedule) -> float:
     return schedule.objective_of(state)(Point(state.kernel, state.bias)).value
 
 
-def broken_off(path: SelectionPath) -> bool:
+def broken_off(path: Path) -> bool:
     """Tell whether somebody, or the clock, ended a selection."""
     return path.reason in ("interrupted", "callback", "time_limit")
-
-
-def _late(deadline: float | None) -> bool:
-    return deadline is not None and time.perf_counter() > deadline

@@ -19,9 +19,11 @@ import numpy as np
 
 from greedygp.classification.marginals import Marginals
 from greedygp.classification.objectives import row_loss
-from greedygp.classification.points import Coordinates, Evaluation, Point
+from greedygp.classification.points import Evaluation, Point, moving_parts
 from greedygp.classification.state import ClassificationState
-from greedygp.minimise import FIRST_STEP, Minimum, minimise
+from greedygp.coordinates import ArrayPart, Coordinates, LogPart
+from greedygp.minimise import Minimum, minimise
+from greedygp.progress import Deadline
 
 __all__ = ["Refined", "refine"]
 
@@ -48,32 +50,13 @@ class SiteEvaluation(Evaluation):
     log_precisions: np.ndarray
 
 
-class SiteCoordinates(Coordinates):
-    """Kernel, bias, site means and log precisions as one vector."""
-
-    start: SitePoint
-
-    def vector(self, point: Any) -> np.ndarray:
-        """Return the parts of the point that move."""
-        sites = np.concatenate([point.means, np.log(point.precisions)]) / FIRST_STEP
-        return np.concatenate([super().vector(point), sites])
-
-    def point(self, x: np.ndarray) -> SitePoint:
-        """Return the point that a vector stands for."""
-        m = len(self.start.means)
-        at, sites = super().point(x[: len(x) - 2 * m]), FIRST_STEP * x[len(x) - 2 * m :]
-        return SitePoint(at.kernel, at.bias, sites[:m], np.exp(sites[m:]))
-
-    def gradient(self, evaluation: Any) -> np.ndarray:
-        """Return the gradient by the vector."""
-        sites = FIRST_STEP * np.concatenate([evaluation.means, evaluation.log_precisions])
-        return np.concatenate([super().gradient(evaluation), sites])
-
-    def bounds(self) -> np.ndarray:
-        """Return bounds of the vector."""
-        m = len(self.start.means)
-        sites = [np.tile([-MEANS, MEANS], (m, 1)), np.tile(LOG_PRECISIONS, (m, 1))]
-        return np.concatenate([super().bounds(), *(part / FIRST_STEP for part in sites)])
+def moving_sites(start: SitePoint, kernel: bool, bias: bool, tied: bool) -> Coordinates[SitePoint]:
+    """Return the coordinates of a search: the sites and, where they may move, kernel and bias."""
+    shape = start.means.shape
+    means = ArrayPart("means", "means", shape, np.array([[-MEANS], [MEANS]]), np.ones(1))
+    precisions = LogPart("precisions", "log_precisions", shape, LOG_PRECISIONS)
+    others = moving_parts(start, kernel=kernel, bias=bias, tied=tied)
+    return Coordinates(start, [*others.parts, means, precisions])
 
 
 class HeldOutLoss:
@@ -125,7 +108,7 @@ def refine(
     learn_kernel: bool,
     learn_bias: bool,
     max_iter: int,
-    deadline: float | None,
+    deadline: Deadline,
     rng: np.random.Generator,
     watch: Any = None,
 ) -> Refined:
@@ -137,8 +120,8 @@ def refine(
     tied, learn_kernel, learn_bias : bool
         What moves besides the sites; `tied`: length scales by one common factor.
     max_iter : int
-    deadline : float or None
-        Value of `time.perf_counter()` at which to stop.
+    deadline : Deadline
+        When to stop with what there is.
     rng : numpy.random.Generator
         Chooses the rows held out.
     watch : callable, optional
@@ -153,8 +136,8 @@ def refine(
     start = SitePoint(
         state.kernel, state.bias, np.clip(means, -MEANS, MEANS), np.clip(precisions, low, high)
     )
-    objective: Any = HeldOutLoss(state, held_out)
-    coordinates: Any = SiteCoordinates(start, learn_kernel, learn_bias, tied)
+    objective = HeldOutLoss(state, held_out)
+    coordinates = moving_sites(start, learn_kernel, learn_bias, tied)
 
     def after_iteration(point: Any, value: float) -> bool:
         asked = watch is not None and watch()

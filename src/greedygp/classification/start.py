@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtri, ndtri
 
-from greedygp.classification.points import Coordinates, Evaluation, Point
+from greedygp.classification.points import Evaluation, Point, moving_parts
 from greedygp.classification.prior import Prior
 from greedygp.classification.propagation import propagated_evidence
 from greedygp.kernels import Gaussian, Kernel
 from greedygp.minimise import Minimum, minimise
+from greedygp.progress import Deadline
 
 __all__ = ["learnt_start", "starting_bias", "starting_kernel"]
 
@@ -71,9 +72,9 @@ def learnt_start(
     prior: Prior | None,
     learn_bias: bool,
     max_iter: int,
-    deadline: float | None,
+    deadline: Deadline,
     rng: np.random.Generator,
-) -> tuple[Minimum, bool]:
+) -> tuple[Minimum[Point], bool]:
     """Learn kernel and bias by the evidence of at most `SUBSET_ROWS` random rows.
 
     Returns the minimum, and whether the length scales are tied there.
@@ -87,8 +88,8 @@ def learnt_start(
     learn_bias : bool
     max_iter : int
         Iterations of L-BFGS, in each of both searches.
-    deadline : float or None
-        Value of `time.perf_counter()` at which to stop.
+    deadline : Deadline
+        When to stop with what there is.
     rng : numpy.random.Generator
         Chooses the rows.
     """
@@ -100,8 +101,8 @@ def learnt_start(
     if prior is not None:
         objective = prior.added_to(objective, total)
 
-    def search(point: Point, tied: bool) -> Minimum:
-        coordinates: Any = Coordinates(point, bias=learn_bias, tied=tied)
+    def search(point: Point, tied: bool) -> Minimum[Point]:
+        coordinates = moving_parts(point, bias=learn_bias, tied=tied)
         return minimise(
             objective,
             coordinates,
@@ -114,7 +115,7 @@ def learnt_start(
     found = search(start, prior is not None)
     if prior is None or X.shape[1] == 1 or found.interrupted:
         return found, prior is not None
-    each: Any = search(found.point, False)  # type: ignore[arg-type]
+    each = search(found.point, False)
     price = 0.5 * chdtri(X.shape[1] - 1, SIGNIFICANCE)  # a quantile of chi-square
     pays = total * (found.value - each.value) > price
     return (each, False) if pays or each.interrupted else (found, True)

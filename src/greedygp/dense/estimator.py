@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from typing import Any
 
@@ -35,10 +34,11 @@ from greedygp.dense.solvers import (
     matrix_fits,
 )
 from greedygp.dense.system import System
+from greedygp.hyperparameters import Point
 from greedygp.kernels import Kernel
 from greedygp.kernels.conversion import as_kernel
-from greedygp.minimise import Point
 from greedygp.prediction import PredictionMixin
+from greedygp.progress import Deadline
 from greedygp.start import subset_evidence
 from greedygp.validation import (
     check_training_data,
@@ -199,23 +199,24 @@ class GPRegressor(
         -------
         self
         """
-        begin = time.perf_counter()
         check_parameters(self)
+        deadline = Deadline.after(self.time_limit)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         X, y = check_training_data(self, X, y)
         data = TrainingData(X, y, check_weights(sample_weight, X), self.normalize_y)
         self._target_shape, self._scale = tuple(y.shape[1:]), data.scale
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         tasks = SolveTasks(self, given)
-        deadline = None if self.time_limit is None else begin + self.time_limit
         with data.backend.threads_over_blocks():
-            point = self._hyperparameters(data, rng, begin)
+            point = self._hyperparameters(data, rng, deadline)
         self._solve(data, point, rng, deadline, tasks)
         tasks.end()
         advice.warn(advice.of_dense(self, data))
         return self
 
-    def _hyperparameters(self, data: TrainingData, rng: np.random.Generator, begin: float) -> Point:
+    def _hyperparameters(
+        self, data: TrainingData, rng: np.random.Generator, deadline: Deadline
+    ) -> Point:
         """Return kernel and noise, learnt in at most half of the time."""
         kernel = as_kernel(self.kernel, data.X.shape[1])
         noise = None if self.noise_variance is None else float(self.noise_variance)
@@ -230,7 +231,7 @@ class GPRegressor(
         limits: dict[str, Any] = {
             "n_rows": self.hyperparameter_rows,
             "max_iter": LEARNING_ITERATIONS,
-            "deadline": None if self.time_limit is None else begin + 0.5 * self.time_limit,
+            "deadline": deadline.share(0.5),
             "random_state": rng,
         }
         if self.objective is None:  # what was not given is all that there is to learn

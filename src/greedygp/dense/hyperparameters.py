@@ -8,13 +8,13 @@ set to `mean(r^2 / t)`, what NLGPP would choose, so that the error bars have the
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from greedygp.dense.objectives import DenseObjective
+from greedygp.hyperparameters import Point, moving_parts
 from greedygp.kernels import Kernel
-from greedygp.minimise import Coordinates, Minimum, Point, minimise
+from greedygp.minimise import Minimum, minimise
+from greedygp.progress import NEVER, Deadline
 from greedygp.start import SUBSET_ROWS, mean_variance, subset_evidence
 
 __all__ = ["learn_hyperparameters"]
@@ -35,7 +35,7 @@ def learn_hyperparameters(
     objective: str,
     n_rows: int,
     max_iter: int = 100,
-    deadline: float | None = None,
+    deadline: Deadline = NEVER,
     random_state: np.random.Generator | int | None = None,
 ) -> Minimum:
     """Learn hyperparameters on at most `n_rows` random rows.
@@ -51,8 +51,8 @@ def learn_hyperparameters(
         Positive.
     objective : {"nlml", "loo_cve", "nlgpp", "gpe"}
     n_rows, max_iter : int
-    deadline : float or None
-        Value of `time.perf_counter()` at which to stop.
+    deadline : Deadline
+        When to stop with what there is.
     random_state : Generator, int or None
         Chooses the rows.
 
@@ -83,7 +83,7 @@ def learn_hyperparameters(
         weights,
         n_rows=min(n_rows, SUBSET_ROWS) if loo else n_rows,
         max_iter=max_iter,
-        deadline=_share_of_time(deadline, START_SHARE) if loo else deadline,
+        deadline=deadline.share(START_SHARE) if loo else deadline,
         random_state=rng,
     )
     if not loo:
@@ -92,7 +92,7 @@ def learn_hyperparameters(
         rows = np.sort(rng.choice(len(X), n_rows, replace=False))
         X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
     measure = DenseObjective(objective, X, y, weights)
-    coordinates = Coordinates(
+    coordinates = moving_parts(
         start.point, mean_variance(y, weights), noise=noise_variance is None, reach=REACH
     )
     found = Minimum(start.point, np.nan, np.nan, 0, False, start.interrupted)
@@ -133,11 +133,3 @@ def _set_scale(measure: DenseObjective, found: Minimum) -> None:
         return
     found.point = Point(kernel, factor * found.point.noise_variance)
     found.value = measure.value(found.point)
-
-
-def _share_of_time(deadline: float | None, share: float) -> float | None:
-    """Return the moment when so much of the time that is left will have passed."""
-    if deadline is None:
-        return None
-    now = time.perf_counter()
-    return now + share * (deadline - now)

@@ -27,7 +27,7 @@ import numpy as np
 import scipy.linalg
 
 from greedygp.cholesky import factorise
-from greedygp.minimise import Evaluation, Point
+from greedygp.hyperparameters import Evaluation, Point
 from greedygp.start import evidence, triangle_gradient
 
 __all__ = ["DENSE_OBJECTIVES", "DenseObjective", "loo_residuals"]
@@ -86,8 +86,8 @@ class DenseObjective:
     --------
     >>> import numpy as np
     >>> from greedygp.dense.objectives import DenseObjective
+    >>> from greedygp.hyperparameters import Point
     >>> from greedygp.kernels import Gaussian
-    >>> from greedygp.minimise import Point
     >>> X = np.linspace(0, 6, 30)[:, None]
     >>> objective = DenseObjective("loo_cve", X, np.sin(X), None)
     >>> good, poor = (objective(Point(Gaussian(1.0, scale), 1e-4)) for scale in (1.5, 0.1))

@@ -18,6 +18,7 @@ import numpy as np
 
 from greedygp.arrays import Array, to_numpy
 from greedygp.dense.system import System
+from greedygp.progress import NEVER, Deadline
 from greedygp.threads import numpy_threads_only
 
 __all__ = ["HISTORY_FIELDS", "Limits", "Solution", "Solver", "solve"]
@@ -117,13 +118,12 @@ class Limits:
     tol : float
         The largest `max|g|` that counts as solved.
     max_iter : int or None
-    deadline : float or None
-        Value of `time.perf_counter()`.
+    deadline : Deadline
     """
 
     tol: float
     max_iter: int | None = None
-    deadline: float | None = None
+    deadline: Deadline = NEVER
 
 
 @dataclass
@@ -238,7 +238,7 @@ def _why_stop(limits: Limits, n_iter: int) -> str:
     """Return which limit is reached, or nothing."""
     if limits.max_iter is not None and n_iter >= limits.max_iter:
         return "max_iter"
-    if limits.deadline is not None and time.perf_counter() > limits.deadline:
+    if limits.deadline.passed:
         return "time_limit"
     return ""
 

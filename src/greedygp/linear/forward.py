@@ -21,6 +21,7 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
+from greedygp.greedy import ForwardSelection
 from greedygp.linear.dictionary import Dictionary
 from greedygp.linear.gcv import FULL
 from greedygp.linear.pool import AllCandidates, SampledCandidates
@@ -73,8 +74,8 @@ def best_ridge(
     return float(np.exp(found.x if better else grid[best]))
 
 
-class RidgeSelector:
-    """A ridge regression that grows (a `greedy.Selector`).
+class RidgeSelector(ForwardSelection):
+    """A ridge regression that grows.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ class RidgeSelector:
         """How many columns are chosen."""
         return self.state.size
 
-    def propose(self) -> tuple[np.ndarray, np.ndarray]:
+    def candidates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the candidates and minus the decrease of the penalised error of each."""
         state, pool = self.state, self.pool
         left = np.flatnonzero(pool.open())
@@ -128,16 +129,17 @@ class RidgeSelector:
         state.zeta[...] = self.ridge
         self.exhausted = not self.pool.recompute(state.recompute())
         self.ridges.append(self.ridge)
-        return self.progress()
+        return self.value
 
-    def keep(self, size: int) -> None:
+    def go_back(self, size: int) -> None:
         """Go back to the model of the first so many columns, in place."""
         state = self.state
         if size < state.size:
             self.ridges = self.ridges[:size]
             state.start_with(state.chosen[:size], np.full(size, self.ridges[-1] if size else 1.0))
 
-    def progress(self) -> float:
-        """Return GCV of the model."""
+    @property
+    def value(self) -> float:
+        """GCV of the model."""
         state = self.state
         return state.rows * state.error / state.trace**2 if state.trace > 0.0 else np.inf

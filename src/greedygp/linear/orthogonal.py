@@ -25,6 +25,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
+from greedygp.greedy import ForwardSelection
 from greedygp.linear.dictionary import Dictionary
 from greedygp.linear.pool import DEPENDENT
 
@@ -33,8 +34,8 @@ __all__ = ["CRITERIA", "OrthogonalSelector"]
 CRITERIA = ("gcv", "bic", "err")
 
 
-class OrthogonalSelector:
-    """A least-squares model that grows (a `greedy.Selector`).
+class OrthogonalSelector(ForwardSelection):
+    """A least-squares model that grows.
 
     Parameters
     ----------
@@ -51,6 +52,7 @@ class OrthogonalSelector:
         self.square = float(t @ t)
         self.criterion: Callable[[float, int], float] = getattr(self, f"_{criterion}")
         self.chosen: list[int] = []
+        self.kept_size = 0  # the size that the loop went back to
         self.Q: list[np.ndarray] = []
         self.residual = t.copy()
         self.r = dictionary.products(t)[0]
@@ -62,7 +64,7 @@ class OrthogonalSelector:
         """How many columns are chosen."""
         return len(self.chosen)
 
-    def propose(self) -> tuple[np.ndarray, np.ndarray]:
+    def candidates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the candidates and minus their error reduction ratios."""
         self.open &= self.gamma > DEPENDENT * self.dictionary.square_norms
         left = np.flatnonzero(self.open)
@@ -88,12 +90,17 @@ class OrthogonalSelector:
         self._stacked = None
         self.chosen.append(index)
         self.open[index] = False
-        return self.progress()
+        return self.value
 
     _stacked: np.ndarray | None = None
 
-    def progress(self) -> float:
-        """Return the criterion of the model."""
+    def go_back(self, size: int) -> None:
+        """Note which size to keep; `solution` gives the model of any size."""
+        self.kept_size = size
+
+    @property
+    def value(self) -> float:
+        """The criterion of the model."""
         return self.criterion(float(self.residual @ self.residual), self.size)
 
     def _gcv(self, error: float, m: int) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 
-from greedygp.greedy import Stopping, forward_selection
+from greedygp.greedy import Stopping, run
 from greedygp.kernels import Kernel
 from greedygp.linear.base import LinearRegressor, StdMixin, Step, warn_of
 from greedygp.linear.dictionary import Dictionary
@@ -105,20 +105,17 @@ class OLSRegressor(LinearRegressor):
         stopping = Stopping(
             patience=None if by_share else self.patience or dictionary.n_columns + 1,
             tol=float(self.tol),
+            max_size=_limit(self.max_basis, dictionary),
+            empty_value=selector.value,
         )
-        empty = selector.progress()
 
         def after_step(path) -> bool:
             if step is not None and step("add", lambda: Solution(*selector.solution(len(path)))):
                 return True
             return by_share and path.steps[-1][1] < self.tol
 
-        limit = _limit(self.max_basis, dictionary)
-        path = forward_selection(selector, limit, stopping, after_step)
-        keep = stopping.size_to_keep(len(path))
-        if not by_share and not stopping.best < empty:
-            keep = 0
-        return Solution(*selector.solution(keep)), selector, path
+        path = run(selector, stopping, after_step)
+        return Solution(*selector.solution(selector.kept_size)), selector, path
 
     def _fit(self, dictionary, t, rng, step) -> Solution:
         solution, selector, path = self._select(dictionary, t, step)
@@ -209,15 +206,17 @@ class RFSRegressor(LinearRegressor):
 
     def _select(self, dictionary, t, rng, step: Step | None):
         selector = RidgeSelector(dictionary, t, self.working_set, rng)
-        stopping = Stopping(patience=self.patience or dictionary.n_columns + 1, tol=float(self.tol))
-        empty = selector.progress()
+        stopping = Stopping(
+            patience=self.patience or dictionary.n_columns + 1,
+            tol=float(self.tol),
+            max_size=_limit(self.max_basis, dictionary),
+            empty_value=selector.value,
+        )
 
         def after_step(path) -> bool:
             return step is not None and step("add", lambda: _ridge_solution(selector))
 
-        limit = _limit(self.max_basis, dictionary)
-        path = forward_selection(selector, limit, stopping, after_step)
-        selector.keep(stopping.best_size if stopping.best < empty else 0)
+        path = run(selector, stopping, after_step)
         return _ridge_solution(selector), selector, path
 
     def _fit(self, dictionary, t, rng, step) -> Solution:
@@ -225,7 +224,7 @@ class RFSRegressor(LinearRegressor):
         self.ridge_ = selector.ridges[-1] if selector.ridges else 0.0
         self.noise_variance_ = solution.noise_variance
         self.alpha_ = np.full(selector.size, self.ridge_ / max(solution.noise_variance, 1e-300))
-        self.gcv_ = float(selector.progress())
+        self.gcv_ = float(selector.value)
         _store_selection(self, path)
         return solution
 
@@ -304,15 +303,15 @@ class LocalRidgeRegressor(StdMixin, LinearRegressor):
 
     def _fit(self, dictionary, t, rng, step) -> Solution:
         model = FullModel(dictionary, t)
-        run = model.run(float(self.tol), self.max_iter, lambda name: step(name, model.solution))
+        found = model.run(float(self.tol), self.max_iter, lambda name: step(name, model.solution))
         solution = model.solution()
         self.noise_variance_ = solution.noise_variance
         self.alpha_ = model.zeta[model.chosen] / max(solution.noise_variance, 1e-300)
         self.gcv_ = model.value
-        self.path_ = np.array(run.steps, dtype=PATH_FIELDS)
-        self.n_iter_ = run.cycles
-        self.stop_reason_ = run.reason
-        warn_of(run.reason, None, self.max_iter)
+        self.path_ = np.array(found.steps, dtype=PATH_FIELDS)
+        self.n_iter_ = found.cycles
+        self.stop_reason_ = found.reason
+        warn_of(found.reason, None, self.max_iter)
         return solution
 
 

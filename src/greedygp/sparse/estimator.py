@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from typing import Any
 
@@ -16,11 +15,12 @@ from sklearn.utils import check_random_state
 from greedygp import advice
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import TrainingData
-from greedygp.greedy import Stopping, forward_selection
+from greedygp.greedy import Stopping, run
+from greedygp.hyperparameters import Point
 from greedygp.kernels import Kernel
 from greedygp.kernels.conversion import as_kernel
-from greedygp.minimise import Point
 from greedygp.prediction import PredictionMixin
+from greedygp.progress import Deadline
 from greedygp.sparse.criteria import CRITERIA
 from greedygp.sparse.learning import (
     TRIAL_ITERATIONS,
@@ -28,7 +28,6 @@ from greedygp.sparse.learning import (
     Schedule,
     Selected,
     learn,
-    share_of_time,
 )
 from greedygp.sparse.loo import loo_rows
 from greedygp.sparse.objectives import SparseObjective
@@ -216,8 +215,8 @@ class SparseGPRegressor(
         -------
         self
         """
-        begin = time.perf_counter()
         check_parameters(self)
+        deadline = Deadline.after(self.time_limit)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         X, y = check_training_data(self, X, y)
         weights = check_weights(sample_weight, X)
@@ -227,16 +226,15 @@ class SparseGPRegressor(
         self._target_shape = tuple(y.shape[1:])
         self._scale = data.scale
         with data.backend.threads_over_blocks():
-            start = self._start(data, rng, begin)
+            start = self._start(data, rng, deadline)
         rounds = 0 if self.objective is None else self.rounds
         context = self._init_callback_context(max_subtasks=max(1, 2 * rounds))
         tasks = FitTasks(self, context, given)
-        deadline = None if self.time_limit is None else begin + self.time_limit
 
         def select(point: Point, previous: Selected | None, preparing: bool) -> Selected:
             selector, limit, patience = self._selection(data, pool, rng, point, previous, preparing)
             share = 1.0 if not self._refines else 0.25 if preparing else 0.5
-            until = share_of_time(deadline, share)
+            until = deadline.share(share)
             return self._run_selection(selector, limit, patience, tasks, until)
 
         with data.backend.threads_over_blocks():
@@ -263,7 +261,7 @@ class SparseGPRegressor(
             raise ValueError(f"candidates: {error}") from error
         return Backend(X).asarray(pool)
 
-    def _start(self, data: TrainingData, rng: np.random.Generator, begin: float) -> Point:
+    def _start(self, data: TrainingData, rng: np.random.Generator, deadline: Deadline) -> Point:
         """Return the hyperparameters to begin with (found in at most a quarter of the time)."""
         kernel = as_kernel(self.kernel, data.X.shape[1])
         if self.objective is None and kernel is not None and self.noise_variance is not None:
@@ -277,7 +275,7 @@ class SparseGPRegressor(
             None if data.weights is None else to_numpy(data.weights).astype(np.float64),
             max_iter=START_ITERATIONS,
             learn_kernel=self.objective is not None,
-            deadline=None if self.time_limit is None else begin + 0.25 * self.time_limit,
+            deadline=deadline.share(0.25),
             random_state=rng,
         )
         if found.interrupted:  # there is no model yet that could be kept
@@ -337,11 +335,11 @@ class SparseGPRegressor(
     def _run_selection(self, selector, limit, patience, tasks: FitTasks, deadline) -> Selected:
         """Run the loop, with scikit-learn's callbacks around it and around every step."""
         state = selector.state
-        stopping = Stopping(patience=patience, tol=self.tol, deadline=deadline)
+        stopping = Stopping(max_size=limit, patience=patience, tol=self.tol, deadline=deadline)
         stage = tasks.stage("select", limit, state)
-        path = forward_selection(selector, limit, stopping, lambda _: stage.step("basis vector"))
+        path = run(selector, stopping, lambda _: stage.step("basis vector"))
         selector.close()
-        keep = stopping.size_to_keep(len(path))
+        keep = selector.kept_size
         return Selected(
             state.basis[:keep, :], state.indices[:keep], path, state, selector.from_rows
         )

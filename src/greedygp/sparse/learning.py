@@ -28,15 +28,18 @@ from typing import Any
 import numpy as np
 
 from greedygp.arrays import Array, to_numpy
+from greedygp.coordinates import Coordinates
 from greedygp.data import TrainingData
-from greedygp.greedy import SelectionPath
+from greedygp.greedy import Path
+from greedygp.hyperparameters import Point, moving_parts
 from greedygp.kernels import Kernel
-from greedygp.minimise import Coordinates, Minimum, Point, minimise
+from greedygp.minimise import Minimum, minimise
+from greedygp.progress import NEVER, Deadline
 from greedygp.sparse.loo import loo_scale
 from greedygp.sparse.objectives import EVIDENCE, SparseObjective
 from greedygp.start import mean_variance
 
-__all__ = ["Learnt", "Schedule", "Selected", "learn", "share_of_time"]
+__all__ = ["Learnt", "Schedule", "Selected", "learn"]
 
 ROUND_FIELDS = np.dtype(
     [
@@ -66,7 +69,7 @@ class Selected:
 
     basis: Array
     indices: list[int]
-    path: SelectionPath
+    path: Path
     state: Any = None
     from_rows: bool = True
 
@@ -93,7 +96,7 @@ class Schedule:
     guard: float
     rivals: tuple[str, ...] = ()  # approximations to compare with the first before refining
     learn_noise: bool = True
-    deadline: float | None = None
+    deadline: Deadline = NEVER
 
 
 @dataclass
@@ -170,14 +173,6 @@ def learn(
     return best, learner.objective
 
 
-def share_of_time(deadline: float | None, share: float) -> float | None:
-    """Return the moment when so much of the time that is left will have passed."""
-    if deadline is None:
-        return None
-    now = time.perf_counter()
-    return now + share * (deadline - now)
-
-
 def _hyperparameters(point: Point) -> Point:
     return Point(point.kernel, point.noise_variance)
 
@@ -247,7 +242,7 @@ class _Learner:
             max_iter=max_iter,
             factor=0.5 * self.total_weight * 2.0 / self.nats_a_row,
             tol=OPTIMISER_TOL,
-            deadline=share_of_time(self.schedule.deadline, share),
+            deadline=self.schedule.deadline.share(share),
             watch=None if self.watch is None else lambda best, _: self._watched(number, best),
         )
 
@@ -268,9 +263,7 @@ class _Learner:
 
     def must_stop(self, learnt: Learnt | Minimum) -> bool:
         """Tell whether time is up, or somebody wants to stop."""
-        deadline = self.schedule.deadline
-        late = deadline is not None and time.perf_counter() > deadline
-        return self.stopped or learnt.interrupted or late
+        return self.stopped or learnt.interrupted or self.schedule.deadline.passed
 
     def settle(self, learnt: Learnt) -> None:
         """Bring the objective's state to the best point, whose scale is set where that is free.
@@ -324,16 +317,16 @@ class _Learner:
     def _evaluate_fixed(self, point: Point) -> Any:
         return self.objective(*self._arguments(point), with_basis=False)
 
-    def _coordinates(self, start: Point, refine: bool) -> Coordinates:
+    def _coordinates(self, start: Point, refine: bool) -> Coordinates[Point]:
         assert start.basis is not None
         low = np.minimum(self.box[0], np.min(start.basis, axis=0))  # candidates may lie outside
         high = np.maximum(self.box[1], np.max(start.basis, axis=0))
-        return Coordinates(
+        return moving_parts(
             start,
             self.variance,
             noise=self.schedule.learn_noise,
             basis_box=np.array([low, high]) if refine else None,
-            basis_scale=_input_units(start.kernel, self.spread) if refine else None,
+            basis_units=_input_units(start.kernel, self.spread) if refine else None,
             reach=REACH,
         )
 

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from greedygp.arrays import Array, Backend, to_numpy
-from greedygp.minimise import Evaluation
+from greedygp.hyperparameters import Evaluation
 from greedygp.rows import RowBlock
 from greedygp.sparse.loo import loo_adjoints, loo_measure
 from greedygp.sparse.state import SparseState

@@ -50,7 +50,7 @@ class PrefitSelector(SparseSelector):
         self._fresh_scores = np.empty(0)
         self._cached_scores = np.empty(0)
 
-    def propose(self) -> tuple[np.ndarray, np.ndarray]:
+    def candidates(self) -> tuple[np.ndarray, np.ndarray]:
         """Score the cache and fresh candidates; those in the basis' span are dropped for good."""
         self._repair()
         while len(self.pool) or len(self.cache):

@@ -30,7 +30,7 @@ __all__ = ["make_selector"]
 class RandomSelector(SparseSelector):
     """Any candidate, at random."""
 
-    def propose(self) -> tuple[np.ndarray, np.ndarray]:
+    def candidates(self) -> tuple[np.ndarray, np.ndarray]:
         """Propose one random candidate that is not in the span of the basis."""
         self._repair()
         while len(self.pool):
@@ -45,7 +45,7 @@ class InformationSelector(SparseSelector):
 
     criterion: InformationGain
 
-    def propose(self) -> tuple[np.ndarray, np.ndarray]:
+    def candidates(self) -> tuple[np.ndarray, np.ndarray]:
         """Propose the best row that is not in the span of the basis."""
         self._repair()
         gains = self.state.rows.concatenate(lambda block: self.criterion.gains(self.state, block))
@@ -68,7 +68,7 @@ class PursuitSelector(SparseSelector):
         self._rows: KernelRowCache | None = None
         self._fresh = self.working_set or CHUNK
 
-    def propose(self) -> tuple[np.ndarray, np.ndarray]:
+    def candidates(self) -> tuple[np.ndarray, np.ndarray]:
         """Propose the candidate of the largest decrease (8) among those whose rows are held."""
         self._repair()
         while True:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from greedygp.arrays import Array, to_numpy
+from greedygp.greedy import ForwardSelection
 from greedygp.sparse.candidates import (
     Candidates,
     dependence_tolerance,
@@ -24,7 +25,7 @@ CHUNK = 256  # candidates evaluated together at most
 SPAN_CHUNK = 4096  # candidates compared with the basis alone at most
 
 
-class SparseSelector:
+class SparseSelector(ForwardSelection):
     """What all selectors share.
 
     Parameters
@@ -64,7 +65,7 @@ class SparseSelector:
         self.favourites = np.asarray(favourites, dtype=np.intp)
         self.pool = Pool(inputs.shape[0], rng)
         self._column: Column | None = None
-        self._value = np.inf
+        self.kept_size = 0  # the size that the loop went back to; the state itself is not touched
         self._looked_at_size = -1
         self._out_for_good = np.zeros(inputs.shape[0], dtype=bool)  # the basis, and its span
 
@@ -80,17 +81,21 @@ class SparseSelector:
         self._drop(index)
         return self._measure()
 
+    @property
     def progress(self) -> float:
-        """Return what must fall for the run to go on."""
+        """What must fall for the run to go on."""
         progress = self.criterion.progress(self.state)
-        return self._value if progress is None else progress
+        return self.value if progress is None else progress
+
+    def go_back(self, size: int) -> None:
+        """Note which size to keep: to rebuild the state costs too much where it is not used."""
+        self.kept_size = size
 
     def close(self) -> None:
         """End what is under way behind the scenes."""
 
     def _measure(self) -> float:
-        self._value = self.criterion.value(self.state)
-        return self._value
+        return self.criterion.value(self.state)
 
     def _drop(self, index: int) -> None:
         """Take a candidate out for good."""
