@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from greedygp.arrays import Backend, Background, detached, namespace, to_numpy
+from greedygp.arrays import Backend, Background, as_array, detached, is_foreign, namespace, to_numpy
 from greedygp.threads import thread_count
 
 FLOATS = ("float64", "float32")
@@ -50,11 +50,28 @@ class TestArrays:
         assert backend.take_rows(backend.asarray(rows), index, out) is out
         assert_allclose(to_numpy(out), rows[index], **close(backend))
 
+    def test_columns_are_added_to(self, backend):
+        lines, index, values = normal(2, 5), np.array([4, 0, 3]), normal(2, 3, seed=1)
+        sums = backend.asarray(lines.copy())
+        backend.add_to_columns(sums, index, backend.asarray(values))
+        lines[:, index] += values
+        assert_allclose(to_numpy(sums), lines, **close(backend))
+
     def test_what_the_backend_knows(self, backend, library):
-        assert backend.is_numpy == (library.__name__ == "numpy")
-        assert backend.is_torch == (library.__name__ == "torch")
+        numpy = library.__name__ == "numpy"
+        assert backend.tile_size(10, 30) == (10 if numpy else 30)
+        assert backend.tile_size(10, 7) == 7
+        assert not backend.prefers_products  # on a processor
+        assert is_foreign(backend.zeros((2,))) == (not numpy)
         assert backend.epsilon == np.finfo(str(backend.dtype).split(".")[-1]).eps
         assert backend.float64 == library.float64
+
+    def test_arrays_and_what_becomes_one(self, backend):
+        array = backend.zeros((2,))
+        assert as_array(array) is array
+        assert_array_equal(as_array([1, 2]), np.array([1, 2]))
+        assert not is_foreign([1.0])
+        assert not is_foreign(np.float64(1.0))
 
     def test_asarray(self, backend):
         array = backend.asarray([[1, 2], [3, 4]])

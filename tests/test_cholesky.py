@@ -11,6 +11,8 @@ from greedygp.cholesky import (
     GrowingMatrix,
     GrowingTriangle,
     factorise,
+    factorise_with_sites,
+    inverse_with_sites,
 )
 from greedygp.exceptions import NotPositiveDefiniteError
 
@@ -208,3 +210,25 @@ def test_what_is_not_a_number_is_not_positive_definite():
 
 def test_the_error_is_a_value_error():
     assert issubclass(NotPositiveDefiniteError, ValueError)
+
+
+# ----------------------------------------------------------------------------------- sites
+
+
+@pytest.mark.parametrize("precisions", [[2.0, 0.5, 3.0, 1e4], [2.0, 0.0, 3.0, 1e-8]])
+def test_a_kernel_matrix_with_sites(precisions):
+    """With precisions zero the inverse is that of the other rows, and zero elsewhere."""
+    K, root = spectrum([1e-17, 1.0, 2.0, 3.0]), np.sqrt(precisions)
+    L = factorise_with_sites(K, root)
+    assert_allclose(L @ L.T, np.eye(4) + np.diag(root) @ K @ np.diag(root), rtol=1e-12)
+    W, some = np.zeros((4, 4)), np.flatnonzero(precisions)
+    pair = np.ix_(some, some)
+    W[pair] = np.linalg.inv(K[pair] + np.diag(1.0 / np.array(precisions)[some]))
+    assert_allclose(inverse_with_sites(L, root), W, rtol=1e-10, atol=1e-12)
+
+
+def test_sites_that_are_not_numbers():
+    with pytest.raises(
+        NotPositiveDefiniteError, match=r"I \+ S K S .*kernel's variance"
+    ):
+        factorise_with_sites(np.eye(3), np.array([1.0, np.nan, 1.0]))

@@ -28,7 +28,16 @@ from greedygp.triangular import solve_in_place
 
 Array = Any
 
-__all__ = ["Array", "Backend", "Background", "detached", "namespace", "to_numpy"]
+__all__ = [
+    "Array",
+    "Backend",
+    "Background",
+    "as_array",
+    "detached",
+    "is_foreign",
+    "namespace",
+    "to_numpy",
+]
 
 
 def namespace(*arrays: Array) -> Any:
@@ -50,6 +59,16 @@ def detached(array: Array) -> Array:
     return array.detach() if array_api_compat.is_torch_array(array) else array
 
 
+def is_foreign(value: Any) -> bool:
+    """Tell whether something is an array of another library than NumPy."""
+    return array_api_compat.is_array_api_obj(value) and not array_api_compat.is_numpy_array(value)
+
+
+def as_array(values: Any) -> Array:
+    """Return an array of any library as it is, and anything else as NumPy."""
+    return values if array_api_compat.is_array_api_obj(values) else np.asarray(values)
+
+
 class Backend:
     """Where the row arrays live, and how to work on them.
 
@@ -63,22 +82,21 @@ class Backend:
         self.xp = namespace(example)
         self.device = array_api_compat.device(example)
         self.dtype = example.dtype
-        self.is_numpy = array_api_compat.is_numpy_array(example)
-        self.is_torch = array_api_compat.is_torch_array(example)
-        self.on_host = self.is_numpy or "cpu" in str(self.device).lower()
-        self.threads = thread_count() if self.is_numpy else 1
+        self._is_numpy = array_api_compat.is_numpy_array(example)
+        self._is_torch = array_api_compat.is_torch_array(example)
+        self.threads = thread_count() if self._is_numpy else 1
 
     # --- making and moving -------------------------------------------------------------------
 
     def asarray(self, values: Any, dtype: Any = None) -> Array:
         """Return `values` as a row array of this backend (its floating dtype by default)."""
-        if self.is_numpy:
+        if self._is_numpy:
             return np.asarray(values, dtype=dtype or self.dtype)
         return self.xp.asarray(values, dtype=dtype or self.dtype, device=self.device)
 
     def integers(self, values: np.ndarray) -> Array:
         """Return host integers as an index array of this backend."""
-        if self.is_numpy:
+        if self._is_numpy:
             return np.asarray(values, dtype=np.intp)
         return self.xp.asarray(np.asarray(values), dtype=self.xp.int64, device=self.device)
 
@@ -106,7 +124,7 @@ class Backend:
         """Apply a function of the namespace, writing into `out` where the library can."""
         if out is None:
             return getattr(self.xp, function)(*arrays)
-        if self.is_numpy or self.is_torch:
+        if self._is_numpy or self._is_torch:
             return getattr(self.xp, function)(*arrays, out=out)
         out[...] = getattr(self.xp, function)(*arrays)
         return out
@@ -149,7 +167,7 @@ class Backend:
         NumPy's products of an array with its own transpose do half the work: there, the columns
         of positive and of negative weight are multiplied apart.
         """
-        if not self.is_numpy:
+        if not self._is_numpy:
             return self.host_product(rows * weights[None, :], rows.T)
         total = np.zeros((rows.shape[0], rows.shape[0]))
         for sign in (1.0, -1.0):
@@ -175,14 +193,14 @@ class Backend:
 
     def take_rows(self, rows: Array, index: np.ndarray, out: Array) -> Array:
         """Fill `out` with some rows of an array, and return it."""
-        if self.is_numpy:  # where the index is known to be in range NumPy needs no buffer
+        if self._is_numpy:  # where the index is known to be in range NumPy needs no buffer
             return np.take(rows, index, axis=0, out=out, mode="clip")
         out[...] = self.xp.take(rows, self.integers(index), axis=0)
         return out
 
     def swap_entries(self, rows: Array, lines: Array, columns: Array, values: Array) -> Array:
         """Put `values` at the places (lines, columns), in place, and return what was there."""
-        if self.is_numpy or self.is_torch:
+        if self._is_numpy or self._is_torch:
             before = rows[lines, columns] * 1.0
             rows[lines, columns] = values
             return before
@@ -193,9 +211,17 @@ class Backend:
             rows[place] = values[i]
         return before
 
+    def add_to_columns(self, lines: Array, index: np.ndarray, values: Array) -> None:
+        """Add `values` (p, b) to the columns `index` of `lines` (p, n), in place."""
+        if self._is_numpy or self._is_torch:
+            lines[:, index] += values
+            return
+        for place, column in enumerate(index):
+            lines[:, int(column)] += values[:, place]
+
     def column_squares(self, rows: Array) -> Array:
         """Return the sum of squares of each column, in float64."""
-        if self.is_numpy and self.dtype == np.float64:
+        if self._is_numpy and self.dtype == np.float64:
             return np.einsum("ij,ij->j", rows, rows)
         return self.xp.sum(self.wide(rows) ** 2, axis=0)
 
@@ -218,14 +244,14 @@ class Backend:
         out : (m, T) array, optional
             To be filled and returned; it may be `right` itself.
         """
-        if out is not None and self.is_numpy and self.dtype == np.float64:
+        if out is not None and self._is_numpy and self.dtype == np.float64:
             return solve_in_place(factor, right, transposed, out)
         factor, wide = (factor.T if transposed else factor), self.wide(right)
-        if self.is_numpy:
+        if self._is_numpy:
             solved = scipy.linalg.solve_triangular(
                 factor, wide, lower=not transposed, check_finite=False
             )
-        elif self.is_torch:
+        elif self._is_torch:
             on_device = self.asarray(factor, self.float64)
             solved = self.xp.linalg.solve_triangular(on_device, wide, upper=transposed)
         else:
@@ -236,6 +262,21 @@ class Backend:
         out[...] = solved
         return out
 
+    # --- what suits the machine ----------------------------------------------------------------
+
+    def tile_size(self, in_cache: int, at_most: int) -> int:
+        """Return how many rows or columns to work on at a time.
+
+        NumPy works on tiles that stay in the processor's cache. Other libraries, on accelerators
+        above all, are better off with few large tiles.
+        """
+        return min(in_cache, at_most) if self._is_numpy else at_most
+
+    @property
+    def prefers_products(self) -> bool:
+        """Whether many products beat one factorisation, which is done on the host: accelerators."""
+        return not self._is_numpy and "cpu" not in str(self.device).lower()
+
     # --- threads over blocks of rows -----------------------------------------------------------
 
     def block_sizes(self, n_rows: int, most: int = 8192) -> list[int]:
@@ -243,7 +284,7 @@ class Backend:
 
         torch and other namespaces bring their own threads: there the rows are one block.
         """
-        if not self.is_numpy:
+        if not self._is_numpy:
             return [n_rows]
         threads = self.threads if n_rows >= 2048 else 1
         rounds = -(-n_rows // (most * threads))

@@ -12,7 +12,14 @@ import scipy.linalg
 
 from greedygp.exceptions import NotPositiveDefiniteError
 
-__all__ = ["GrowingFactor", "GrowingMatrix", "GrowingTriangle", "factorise"]
+__all__ = [
+    "GrowingFactor",
+    "GrowingMatrix",
+    "GrowingTriangle",
+    "factorise",
+    "factorise_with_sites",
+    "inverse_with_sites",
+]
 
 STEP = 64
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
@@ -41,6 +48,29 @@ def factorise(matrix: np.ndarray, name: str, remedy: str) -> tuple[np.ndarray, f
         if np.all(np.isfinite(factor)):
             return factor, jitter
     raise NotPositiveDefiniteError(name, len(matrix), JITTERS[-1] * scale, remedy)
+
+
+def factorise_with_sites(K: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """Return the lower Cholesky factor of `B = I + S K S`, `S = diag(root)`.
+
+    With `root` the square roots of the precisions Pi of Gaussian sites, `B = S (K + Pi^-1) S`; but
+    sites of precision zero do no harm, and no eigenvalue of B is below one.
+
+    Parameters
+    ----------
+    K : (m, m) array
+        A kernel matrix.
+    root : (m,) array
+    """
+    B = root[:, None] * K * root
+    B[np.diag_indices(len(B))] += 1.0
+    return factorise(B, "I + S K S", "Lower the kernel's variance.")[0]
+
+
+def inverse_with_sites(factor: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """Return `(K + Pi^-1)^-1 = S B^-1 S`, given what :func:`factorise_with_sites` made."""
+    half = scipy.linalg.solve_triangular(factor, np.diag(root), lower=True, check_finite=False)
+    return half.T @ half
 
 
 class GrowingMatrix:

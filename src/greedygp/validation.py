@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-import array_api_compat
 import numpy as np
 import scipy.sparse
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
@@ -13,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from greedygp.arrays import Array, Backend, detached, namespace, to_numpy
+from greedygp.arrays import Array, Backend, detached, is_foreign, namespace, to_numpy
 from greedygp.kernels import Kernel
 from greedygp.messages import shown
 
@@ -98,18 +97,13 @@ def check_number(
         raise ValueError(f"{name} must be {what}; got {shown(value)}.")
 
 
-def _foreign(X: Any) -> bool:
-    """Tell whether X is an array of another namespace than NumPy (torch, say)."""
-    return array_api_compat.is_array_api_obj(X) and not array_api_compat.is_numpy_array(X)
-
-
 def check_training_data(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
     """Return X (n, D) and y (n,) or (n, p) as floating arrays of one namespace and dtype.
 
     What scikit-learn knows (arrays, lists, pandas) is validated by scikit-learn; arrays of other
     namespaces stay in theirs and are checked here, by the same rules.
     """
-    if _foreign(X):
+    if is_foreign(X):
         return _check_foreign_training_data(estimator, X, y)
     _check_targets_given(estimator, y)
     y = _numeric_targets(y)
@@ -125,9 +119,9 @@ def check_classification_data(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return X (n, D) as a floating array, the class of each row as a number, and the classes."""
     _check_targets_given(estimator, y)
-    if _foreign(X):
-        X = to_numpy(_check_foreign("X", X))
-    y = to_numpy(y) if _foreign(y) else y
+    if is_foreign(X):
+        X = to_numpy(_checkis_foreign("X", X))
+    y = to_numpy(y) if is_foreign(y) else y
     X, y = _validated(estimator, X, y)
     check_classification_targets(y)
     classes, places = np.unique(y, return_inverse=True)
@@ -192,16 +186,16 @@ def _naming_columns(error: Exception, X: Any) -> Exception:
 
 def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Array, Array]:
     _check_targets_given(estimator, y)
-    X = _check_foreign("X", X)
+    X = _checkis_foreign("X", X)
     estimator.n_features_in_ = X.shape[1]
     vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
     backend = Backend(X)
-    if _foreign(y) and namespace(y) is not backend.xp:
+    if is_foreign(y) and namespace(y) is not backend.xp:
         raise TypeError(
             f"X and y come from different array libraries ({backend.xp.__name__} and "
             f"{namespace(y).__name__}); pass both from one."
         )
-    y = detached(y) if _foreign(y) else backend.asarray(np.asarray(_numeric_targets(y)))
+    y = detached(y) if is_foreign(y) else backend.asarray(np.asarray(_numeric_targets(y)))
     if y.ndim not in (1, 2) or y.shape[0] != X.shape[0]:
         raise ValueError(
             f"y must have shape ({X.shape[0]},) or ({X.shape[0]}, n_targets) to go with X; got "
@@ -214,7 +208,7 @@ def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Arra
     return X, y
 
 
-def _check_foreign(name: str, X: Array) -> Array:
+def _checkis_foreign(name: str, X: Array) -> Array:
     """Return a two-dimensional, finite, floating array of X's own namespace and device."""
     xp = namespace(X)
     X = detached(X)
@@ -247,9 +241,9 @@ def _check_finite(name: str, array: Array) -> None:
 
 def check_predict_inputs(estimator: Any, X: Any) -> Array:
     """Return X checked against what the estimator was fitted with."""
-    if not _foreign(X):
+    if not is_foreign(X):
         return _validated(estimator, X, reset=False)
-    X = _check_foreign("X", X)
+    X = _checkis_foreign("X", X)
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "

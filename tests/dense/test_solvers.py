@@ -226,7 +226,7 @@ def test_without_the_matrix_few_right_hand_sides_are_solved_for_block_by_block(n
     options = SolverOptions(memory_limit=0.0)
     assert choose_solver(n, options) == "gbcd"
     assert choose_solver(n, options, p=5) == "pcg"
-    assert choose_solver(n, options, on_host=False) == "pcg"
+    assert choose_solver(n, options, prefers_products=True) == "pcg"
 
 
 def test_steps_that_would_outlast_a_factorisation_are_hopeless():

@@ -16,9 +16,8 @@ O(n m^2 + n m D) both ways.
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
-from greedygp.cholesky import factorise
+from greedygp.cholesky import factorise_with_sites, inverse_with_sites
 from greedygp.kernels import Kernel
 
 __all__ = ["Marginals"]
@@ -48,11 +47,8 @@ class Marginals:
         self.kernel, self.X, self.X_u, self.precisions = kernel, X, X[indices], precisions
         root = np.sqrt(precisions)
         K_uf = np.asarray(kernel(self.X_u, X))
-        inner = root[:, None] * np.asarray(kernel(self.X_u)) * root
-        inner[np.diag_indices(len(inner))] += 1.0
-        self.L, _ = factorise(inner, "I + S K_uu S", "Lower the kernel's variance.")
-        half = scipy.linalg.solve_triangular(self.L, np.diag(root), lower=True, check_finite=False)
-        self.W = half.T @ half
+        self.L = factorise_with_sites(np.asarray(kernel(self.X_u)), root)
+        self.W = inverse_with_sites(self.L, root)
         self.beta, self.H = self.W @ means, self.W @ K_uf
         self.f = self.beta @ K_uf
         explained = np.einsum("ij,ij->j", K_uf, self.H)

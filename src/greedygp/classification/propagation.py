@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from greedygp.cholesky import factorise
+from greedygp.cholesky import factorise_with_sites, inverse_with_sites
 from greedygp.classification.objectives import cavity
 from greedygp.classification.points import Evaluation
 from greedygp.classification.sites import probit_moments
@@ -115,11 +115,8 @@ def propagated_evidence(
     mean, variance, _ = cavity(f, a, m, p)
     moments = probit_moments(mean, variance, y, bias, weights)
     root = np.sqrt(p)
-    inner = root[:, None] * K * root
-    inner[np.diag_indices(len(inner))] += 1.0
-    L, _ = factorise(inner, "I + S K S", "Lower the kernel's variance.")
-    half = scipy.linalg.solve_triangular(L, np.diag(root), lower=True, check_finite=False)
-    W = half.T @ half
+    L = factorise_with_sites(K, root)
+    W = inverse_with_sites(L, root)
     beta = W @ m
     grown = 1.0 + p * variance
     terms = moments.log_z + 0.5 * np.log(grown) + 0.5 * p * (mean - m) ** 2 / grown
@@ -132,9 +129,7 @@ def propagated_evidence(
 def _marginals(K_uu, natural, precisions) -> tuple[np.ndarray, np.ndarray]:
     """Return means and variances of the basis' latent values."""
     root = np.sqrt(precisions)
-    inner = root[:, None] * K_uu * root
-    inner[np.diag_indices(len(inner))] += 1.0
-    L, _ = factorise(inner, "I + S K_uu S", "Lower the kernel's variance.")
+    L = factorise_with_sites(K_uu, root)
     M = scipy.linalg.solve_triangular(L, root[:, None] * K_uu, lower=True, check_finite=False)
     a = np.maximum(np.diagonal(K_uu) - np.einsum("ij,ij->j", M, M), 0.0)
     return K_uu @ natural - (M @ natural) @ M, a

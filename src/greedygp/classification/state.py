@@ -21,12 +21,10 @@ import scipy.linalg
 from scipy.linalg.blas import dgemm, dtrsm
 from scipy.special import log_ndtr
 
-from greedygp.cholesky import GrowingFactor, factorise
+from greedygp.cholesky import GrowingFactor, factorise_with_sites
 from greedygp.kernels import Kernel
 
 __all__ = ["ClassificationState"]
-
-REMEDY = "Lower the kernel's variance."
 
 
 class ClassificationState:
@@ -152,8 +150,7 @@ class ClassificationState:
         means, precisions = self.sites
         root = np.sqrt(precisions)
         K_uf = np.asarray(self.cross(self.X[self.indices], out=self.M[:m]))
-        inner = np.eye(m) + root[:, None] * K_uf[:, self.indices] * root
-        lower, _ = factorise(inner, "I + S K_uu S", REMEDY)
+        lower = factorise_with_sites(K_uf[:, self.indices], root)
         self.L.replace(lower)
         K_uf *= root[:, None]
         # From the right, since BLAS sees the C-ordered array as its transpose.

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.arrays import Array, to_numpy
 from greedygp.cholesky import factorise
 from greedygp.dense.solver import Solver
 from greedygp.dense.system import System
 
-__all__ = ["REMEDY", "BlockDescent", "CyclicDescent", "GradientDescent", "add_at"]
+__all__ = ["REMEDY", "BlockDescent", "CyclicDescent", "GradientDescent"]
 
 REMEDY = "Raise noise_variance, or use solver='cholesky'."
 
@@ -54,7 +54,8 @@ class BlockDescent(Solver):
         change = scipy.linalg.cho_solve((factor, True), right.T, check_finite=False).T
         change = self.backend.asarray(np.ascontiguousarray(change))
         product = self.backend.matmul(change, panel)
-        add_at(product, index, change * self.backend.xp.take(self.system.ridge, chosen, axis=0))
+        ridge = self.backend.xp.take(self.system.ridge, chosen, axis=0)
+        self.backend.add_to_columns(product, index, change * ridge)
         self.move(index, change, product)
 
     def choose(self) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +64,7 @@ class BlockDescent(Solver):
 
     def move(self, index: np.ndarray, change: Array, product: Array) -> None:
         """Change `alpha` on a block; `product` is the change of the gradient."""
-        add_at(self.alpha, index, change)
+        self.backend.add_to_columns(self.alpha, index, change)
         self.gradient += product
 
     def _evaluate(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -101,13 +102,3 @@ class GradientDescent(BlockDescent):
         largest = to_numpy(self.backend.xp.max(self.backend.xp.abs(self.gradient), axis=0))
         best = np.argpartition(-largest, self.block_size - 1)[: self.block_size]
         return self._evaluate(np.sort(best))
-
-
-def add_at(lines: Array, index: np.ndarray, values: Array) -> None:
-    """Add values (p, b) to the columns `index` of lines (p, n), in place."""
-    backend = Backend(lines)
-    if backend.is_numpy or backend.is_torch:
-        lines[:, index] += values
-        return
-    for place, i in enumerate(index):
-        lines[:, int(i)] += values[:, place]

@@ -259,7 +259,7 @@ class GPRegressor(
         n = data.X.shape[0]
         name = self.solver
         if name == "auto":
-            name = choose_solver(n, options, data.y.shape[0], data.backend.on_host)
+            name = choose_solver(n, options, data.y.shape[0], data.backend.prefers_products)
         system = System(
             point.kernel,
             point.noise_variance,

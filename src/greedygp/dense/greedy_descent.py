@@ -29,7 +29,7 @@ import scipy.linalg
 
 from greedygp.arrays import Array, to_numpy
 from greedygp.cholesky import factorise
-from greedygp.dense.block_descent import REMEDY, BlockDescent, add_at
+from greedygp.dense.block_descent import REMEDY, BlockDescent
 from greedygp.dense.low_rank import LowRankInverse, factor_of_rows
 from greedygp.dense.system import System
 
@@ -171,7 +171,7 @@ class GreedyDescent(BlockDescent):
             super().move(index, change, product)
             return
         direction = self.backend.zeros(tuple(self.alpha.shape))
-        add_at(direction, index, change)
+        self.backend.add_to_columns(direction, index, change)
         self._move_along(direction, product)
 
     def _move_along(self, direction: Array, product: Array) -> None:

@@ -130,12 +130,9 @@ class DensePosterior:
         return self.any_factor
 
     def _lend(self, rows: int) -> None:
-        """Make a factor where so many rows are worth it, and it may be held.
-
-        An accelerator is better at the solves than the host at a factor.
-        """
+        """Make a factor where so many rows are worth it, and it may be held."""
         n = self.X.shape[0]
-        worth = 3 * STEPS * rows >= n and Backend(self.X).on_host
+        worth = 3 * STEPS * rows >= n and not Backend(self.X).prefers_products
         if worth and self.recipe.solver != "cholesky" and matrix_fits(n, self.recipe.options):
             self.make_factor()
 

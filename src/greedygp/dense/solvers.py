@@ -64,11 +64,13 @@ def matrix_fits(n: int, options: SolverOptions) -> bool:
     return 8.0 * n * n <= options.memory_limit
 
 
-def choose_solver(n: int, options: SolverOptions, p: int = 1, on_host: bool = True) -> str:
+def choose_solver(
+    n: int, options: SolverOptions, p: int = 1, prefers_products: bool = False
+) -> str:
     """Return the solver to begin with for n rows and p right-hand sides."""
     if matrix_fits(n, options):
         return "cholesky" if n <= FEW_ROWS else "pcg"
-    return suited("gbcd", p) if on_host else "pcg"
+    return "pcg" if prefers_products else suited("gbcd", p)
 
 
 def suited(name: str, p: int) -> str:

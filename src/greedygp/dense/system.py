@@ -55,7 +55,7 @@ class System:
         self._against = [kernel.against(X[tile, :]) for tile in self._tiles()]
 
     def _tiles(self) -> list[slice]:
-        width = COLUMN_TILE if self.backend.is_numpy else WIDE_COLUMN_TILE
+        width = self.backend.tile_size(COLUMN_TILE, WIDE_COLUMN_TILE)
         return [slice(i, min(i + width, self.n)) for i in range(0, self.n, width)]
 
     @property
@@ -87,7 +87,7 @@ class System:
         return K
 
     def _row_tiles(self, start: int, stop: int) -> list[slice]:
-        height = ROW_TILE if self.backend.is_numpy else WIDE_ROW_TILE
+        height = self.backend.tile_size(ROW_TILE, WIDE_ROW_TILE)
         return [slice(i, min(i + height, stop)) for i in range(start, stop, height)]
 
     def _map(self, function, items) -> list:

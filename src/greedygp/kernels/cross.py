@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import array_api_compat
-import numpy as np
-
-from greedygp.arrays import Array, Backend, namespace
+from greedygp.arrays import Array, Backend, as_array, namespace
 
 __all__ = ["Cross", "as_inputs"]
 
 
 def as_inputs(*inputs: Any) -> tuple[Array, ...]:
     """Return the inputs as 2-D floating arrays of one dtype, or say what is wrong with them."""
-    arrays = [X if array_api_compat.is_array_api_obj(X) else np.asarray(X) for X in inputs]
+    arrays = [as_array(X) for X in inputs]
     xp = namespace(*arrays)
     for X in arrays:
         if X.ndim != 2:

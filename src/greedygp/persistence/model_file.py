@@ -15,10 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-import array_api_compat
 import numpy as np
 
-from greedygp.arrays import to_numpy
+from greedygp.arrays import is_foreign, to_numpy
 from greedygp.persistence.contents import FORMAT, HEADER, Contents, ModelFileError, brief
 from greedygp.persistence.writing import replacing
 
@@ -107,7 +106,7 @@ def portable(value: Any, _known: dict[int, Any] | None = None) -> Any:
     known: dict[int, Any] = {} if _known is None else _known
     if id(value) in known:
         return known[id(value)][1]
-    if array_api_compat.is_array_api_obj(value) and not array_api_compat.is_numpy_array(value):
+    if is_foreign(value):
         copy: Any = to_numpy(value)
     elif type(value) is dict:
         copy = {key: portable(item, known) for key, item in value.items()}

@@ -172,7 +172,7 @@ class _TileScore:
         count, width = len(self.candidates), block.stop - block.start
         rows = _RowConstants(self.state, block)
         tile = TILE if count < MANY else LARGE_TILE
-        chunk = min(count, max(1, tile // width)) if self.backend.is_numpy else count
+        chunk = self.backend.tile_size(max(1, tile // width), count)
         scratch = [self.backend.empty((chunk, width)) for _ in range(4)]
         sums = np.empty(count)
         for start in range(0, count, chunk):

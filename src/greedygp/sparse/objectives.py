@@ -242,7 +242,7 @@ class _Gradient:
     def _tiles(self, block: RowBlock) -> Iterator[tuple[slice, Array]]:
         """Yield some rows at a time: their places in the block, and their part of Z."""
         m, width = self.state.size, block.stop - block.start
-        tile = min(TILE, width) if self.backend.is_numpy else width
+        tile = self.backend.tile_size(TILE, width)
         for start in range(0, width, tile):
             part = slice(start, min(start + tile, width))
             yield part, block.Z[:m, part]
