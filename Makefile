@@ -4,6 +4,7 @@
 #   make demo PYTHON=python3.12      another interpreter
 #   make test GREEDYGP_TORCH=1       test the torch backend, too
 #   make test PYTEST_ARGS="-k kernels -n 0"
+#   make test-everywhere SETTINGS="Haswell random-order"
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -11,6 +12,8 @@ GREEDYGP_TORCH ?= 0
 TORCH_REQUIREMENT ?= torch==2.13.0
 PYTEST_ARGS ?=
 PYTEST_WORKERS ?= 2
+SETTINGS ?=
+MUTANTS_ARGS ?=
 BENCH_ARGS ?=
 SPHINXOPTS ?= -W --keep-going
 
@@ -28,16 +31,26 @@ STAMPS := $(VENV)/.stamps
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs bench figure clean
+.PHONY: help demo test test-slow test-everywhere mutants lint format docs bench figure clean
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 demo: $(STAMPS)/cli ## train on data that come with scikit-learn; results in demo-output/
 	$(PY) examples/demo.py
 
-test: $(STAMPS)/test $(STAMPS)/torch-$(GREEDYGP_TORCH) ## run the whole test suite
+test: $(STAMPS)/test $(STAMPS)/torch-$(GREEDYGP_TORCH) ## run the test suite, without the slow tests
 	$(ONE_THREAD) $(PY) -m pytest -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
+
+test-slow: $(STAMPS)/test $(STAMPS)/torch-$(GREEDYGP_TORCH) ## run the slow tests, and the command line in processes of its own
+	$(ONE_THREAD) $(PY) -m pytest -n $(PYTEST_WORKERS) -m slow $(PYTEST_ARGS)
+	$(ONE_THREAD) GREEDYGP_REAL_PROGRAM=1 $(PY) -m pytest -n $(PYTEST_WORKERS) tests/cli $(PYTEST_ARGS)
+
+test-everywhere: $(STAMPS)/test ## run the suite as other CPUs, thread counts, test orders and Pythons would
+	$(PY) tools/everywhere.py --workers $(PYTEST_WORKERS) --pytest="$(PYTEST_ARGS)" $(SETTINGS)
+
+mutants: $(STAMPS)/test ## break the numerical core on purpose; list what no test notices
+	$(PY) tools/mutants.py $(MUTANTS_ARGS)
 
 lint: $(STAMPS)/lint ## ruff (lint and format) and mypy
 	$(PY) -m ruff check .
@@ -59,7 +72,7 @@ bench: $(STAMPS)/bench ## run the speed benchmark (the suites: see CONTRIBUTING.
 	$(PY) -m benchmarks.speed_selection $(BENCH_ARGS)
 
 clean: ## remove the environment and everything that was built
-	rm -rf $(VENV) build dist demo-output docs/_build docs/auto_examples docs/generated \
+	rm -rf $(VENV) .venv-everywhere .mutants build dist demo-output docs/_build docs/auto_examples docs/generated \
 	    docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

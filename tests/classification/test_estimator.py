@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from classification.models import data, fixed
 from greedygp import SparseGPClassifier
+from greedygp.classification import start
 from greedygp.classification.criteria import CRITERIA
 from greedygp.classification.objectives import OBJECTIVES
 from greedygp.datasets import available, load
@@ -40,13 +41,15 @@ def expected_failures(estimator):
 
 @parametrize_with_checks(
     [
-        SparseGPClassifier(max_basis=25),
+        SparseGPClassifier(max_basis=8, rounds=1, max_iter=3),
         SparseGPClassifier(objective=None, criterion="entropy", max_basis=10),
         SparseGPClassifier(objective=None, sites="optimized", max_basis=10),
     ],
     expected_failed_checks=expected_failures,
+    xfail_strict=False,
 )
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks(estimator, check, monkeypatch):
+    monkeypatch.setattr(start, "SUBSET_ROWS", 60)  # learning begins with fewer rows
     check(estimator)
 
 

@@ -1,13 +1,18 @@
-"""The installed program, run as a user runs it."""
+"""The program, run as a user runs it: in a process of its own, in a folder."""
 
+import atexit
+import functools
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pandas
+
+from cli.warm import WarmProgram, is_possible
 
 ENVIRONMENT = os.environ | {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
@@ -15,6 +20,14 @@ ENVIRONMENT = os.environ | {
     "PYTHONWARNINGS": "error::RuntimeWarning",
 }
 QUICK = ["--max-basis", "8", "--set", "max_iter=3"]
+
+
+@functools.cache
+def warm_program():
+    """One warm process for all tests of this worker."""
+    program = WarmProgram(ENVIRONMENT)
+    atexit.register(program.close)
+    return program
 
 
 class Program:
@@ -29,8 +42,21 @@ class Program:
 
     def __call__(self, *arguments, code=0, stdin=None, environment=None):
         """Run, check the exit code and that no traceback shows; return both outputs."""
+        arguments = [str(each) for each in arguments]
+        if stdin is None and environment is None and is_possible():
+            with tempfile.TemporaryDirectory() as outputs:
+                ended, out, err = warm_program().run(arguments, self.folder, Path(outputs))
+        else:
+            ended, out, err = self.installed(arguments, stdin, environment or {})
+        assert ended == code, (ended, out, err)
+        if "--debug" not in arguments:
+            assert "Traceback" not in out + err
+        return out, err
+
+    def installed(self, arguments, stdin=None, environment=None):
+        """Run the installed program; return its exit code and both outputs."""
         done = subprocess.run(
-            [*self.command, *map(str, arguments)],
+            [*self.command, *arguments],
             cwd=self.folder,
             env=ENVIRONMENT | (environment or {}),
             input=stdin,
@@ -38,11 +64,7 @@ class Program:
             capture_output=True,
             timeout=120,
         )
-        out, err = done.stdout.decode(), done.stderr.decode()
-        assert done.returncode == code, (done.returncode, out, err)
-        if "--debug" not in arguments:
-            assert "Traceback" not in out + err
-        return out, err
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def start(self, *arguments, **options):
         """Start without waiting."""

@@ -24,7 +24,7 @@ def wait_for(stream, words):
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "terminate"]
 )
-@pytest.mark.parametrize("delay", [0.0, 3.0])
+@pytest.mark.parametrize("delay", [0.0, pytest.param(3.0, marks=pytest.mark.slow)])
 def test_fit(number, code, delay, program):
     houses(3000).to_csv(program.folder / "h.csv", index=False)
     (program.folder / "model.skops").write_text("an older model")

@@ -8,6 +8,8 @@ A page is a story: its blocks run in the order of the page, in one namespace and
   expects another code ends in ``; echo $?``.
 - A comment ``<!-- not run: reason -->`` right above a block keeps it from being run.
 
+Pages that call the program are slow tests: each call is a process that imports everything.
+
 What is printed is compared word by word; any number stands for any other, and ``...`` for any
 lines.
 """
@@ -82,7 +84,17 @@ PAGES = pages()
 PAGES["README.md"] = PAGES.get("README.md", [])[1:]
 
 
-@pytest.mark.parametrize("name", PAGES)
+def calls_the_program(name):
+    return any(block.language == "console" and not block.reason for block in PAGES[name])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if calls_the_program(name) else [])
+        for name in PAGES
+    ],
+)
 def test_page(name, tmp_path, monkeypatch):
     for package in ("click", "rich", "skops", "pandas", "matplotlib"):
         pytest.importorskip(package)

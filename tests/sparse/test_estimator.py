@@ -59,13 +59,14 @@ def expected_failures(estimator):
 
 @parametrize_with_checks(
     [
-        SparseGPRegressor(),
-        SparseGPRegressor(criterion="nlml", objective=None, max_basis=20),
-        SparseGPRegressor(criterion="matching_pursuit", objective=None, max_basis=20),
-        SparseGPRegressor(criterion="info_gain", objective=None, max_basis=20),
+        SparseGPRegressor(max_basis=10, max_iter=5),
+        SparseGPRegressor(criterion="nlml", objective=None, max_basis=10),
+        SparseGPRegressor(criterion="matching_pursuit", objective=None, max_basis=10),
+        SparseGPRegressor(criterion="info_gain", objective=None, max_basis=10),
         SparseGPRegressor(criterion="gpe", approximation="fitc", objective=None, max_basis=10),
     ],
     expected_failed_checks=expected_failures,
+    xfail_strict=False,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
