@@ -11,15 +11,21 @@ pandas = pytest.importorskip("pandas")
 from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
 
 from greedygp.report import page, write_report  # noqa: E402
-from greedygp.report.figures import _positions  # noqa: E402
-from greedygp.report.importance import permutation_importance  # noqa: E402
+from greedygp.report.importance import (  # noqa: E402
+    _MixedRows,
+    _place_of_each_feature,
+    permutation_importance,
+)
+from greedygp.report.prediction_figures import _positions  # noqa: E402
 from greedygp.report.rows import judge_again  # noqa: E402
+from greedygp.report.subject import Subject  # noqa: E402
 from greedygp.tables import ColumnProblem, DataProblem, Encoder, TableModel  # noqa: E402
 from greedygp.tables.training import (  # noqa: E402
     Recipe,
     Trained,
     predictions_of,
     prepare,
+    relevance_of_columns,
     train,
 )
 
@@ -152,10 +158,49 @@ def test_words_stand_in_their_places():
     assert label == "c: 0 x, 1 (missing)"
 
 
+def shuffled(trained):
+    subject = Subject(trained)
+    slopes = relevance_of_columns(trained.model, subject.slopes)
+    return permutation_importance(trained, subject.X, slopes)
+
+
 def test_shuffling_finds_what_matters(trained):
-    found = permutation_importance(trained)
+    found = shuffled(trained)
     assert next(iter(found.values())) == 1.0
     assert list(found)[-1] == "b"
+
+
+def test_features_of_a_column_are_shuffled_together(trained):
+    """Mixed rows are those that the encoder makes of a table whose columns were mixed."""
+    model, rows = trained.model, trained.rows
+    names = ["c", "a"]
+    places = _place_of_each_feature(model.encoder, names)
+    mixed = _MixedRows(model.estimator, model.encoder.transform(rows), places)
+    rng = np.random.default_rng(0)
+    sources = np.column_stack([rng.permutation(len(rows)) for _ in names])
+    table = rows.copy()
+    for name, order in zip(names, sources.T):
+        table[name] = rows[name].to_numpy()[order]
+    np.testing.assert_array_equal(mixed.predict(sources), model.predict(table))
+    np.testing.assert_array_equal(mixed.predict(mixed.unshuffled(2)), model.predict(rows))
+
+
+def test_shuffling_looks_at_every_column_of_a_wide_table():
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.normal(size=(120, 60)), columns=[f"x{k}" for k in range(60)])
+    frame["y"] = 3 * frame["x58"] + rng.normal(size=120) * 0.1
+    found = shuffled(fitted_by(Ridge(), "regression", "y", frame))
+    assert next(iter(found)) == "x58"
+    assert len(found) == 40
+
+
+def test_tile_and_caption_tell_the_same_coverage():
+    """The figure draws a sample of the rows; its caption speaks of all of them."""
+    x = np.linspace(0, 6, 3000)
+    frame = pandas.DataFrame({"x": x, "y": np.sin(x) + np.random.default_rng(0).normal(size=3000)})
+    text = page(train(frame, Recipe("y", test=0.5, settings=QUICK)), "test rows")
+    tile = re.search(r"inside the 95 % interval</dt><dd>([\d.]+%)", text)[1]
+    assert f"here it holds {tile}." in text
 
 
 # ---------------------------------------------------------------------------- judged again

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from greedygp import __version__
-from greedygp.report.figures import Figure, figures_of
+from greedygp.report.figures import figures_of
+from greedygp.report.subject import Figure
 from greedygp.report.svg import short
 from greedygp.tables.training import Trained, scores_of
 
@@ -111,7 +112,7 @@ def _made(trained: Trained) -> str:
         if column.kind == "number":
             what = f"scaled: mean {short(column.centre)}, deviation {short(column.width)}"
         else:
-            what = f"{len(column.words)} features, one a word"
+            what = f"{len(column.words)} features, one per word"
         missing = str(column.missing) if column.missing else ""
         cells = (column.name, column.kind, what)
         lines.append(

@@ -1,7 +1,9 @@
 """Charts as SVG, just enough of it: one pair of axes, drawn with classes that the page colours.
 
-Nothing here has a colour of its own, so that one drawing serves in light, in dark and on paper.
-Marks carry a `title`, which browsers show on hover, and which the page's script makes nicer.
+Why not matplotlib: a page of its pictures is ten times larger, its marks do not answer to the
+pointer, and its colours do not follow the reader's light or dark setting. Nothing here has a colour
+of its own, so one drawing serves in light, in dark and on paper. Marks carry a `title`, which
+browsers show on hover, and which the page's script makes nicer.
 """
 
 from __future__ import annotations
@@ -98,6 +100,11 @@ class Chart:
                 f'<circle class="{kind}" cx="{a:.1f}" cy="{b:.1f}" r="{radius}">{title}</circle>'
             )
 
+    def trace(self, x, y, titles: Sequence[str], kind: str = "point", radius: float = 3.2) -> None:
+        """Draw a line through points that show their titles on hover."""
+        self.line(x, y)
+        self.points(x, y, titles, kind, radius)
+
     def crosses(self, x, y, kind: str = "cross", size: float = 3.2) -> None:
         """Draw crosses, all in one path."""
         d = "".join(
@@ -187,7 +194,7 @@ class Chart:
 def horizontal_bars(
     names: Sequence[str], values: Sequence[float], titles: Sequence[str], *, label: str
 ) -> str:
-    """Return a drawing of one bar a name, longest possible 1."""
+    """Return a drawing with one bar per name; a bar of length 1 fills the width."""
     step, left = 22, 128
     height = step * len(names) + 8
     room = WIDTH - left - 50
