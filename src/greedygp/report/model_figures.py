@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedygp import fitted
 from greedygp.arrays import to_numpy
-from greedygp.fitted import relevance as relevance_by_kernel
 from greedygp.plotting import curves
 from greedygp.report.importance import permutation_importance
 from greedygp.report.subject import Figure, Subject
@@ -29,7 +29,7 @@ def relevance(subject: Subject) -> Figure | None:
     by_slope = relevance_of_columns(model, subject.slopes)
     kinds = {
         "by slope": by_slope,
-        "by the kernel (ARD)": relevance_of_columns(model, relevance_by_kernel(model, X)),
+        "by the kernel (ARD)": relevance_of_columns(model, fitted.relevance(model, X)),
         "by shuffling": permutation_importance(subject.trained, X, by_slope or {}),
     }
     panels = {name: values for name, values in kinds.items() if values}
