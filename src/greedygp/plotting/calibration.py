@@ -36,8 +36,6 @@ class RegressionCalibrationDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> import numpy as np
     >>> from greedygp.plotting import RegressionCalibrationDisplay
     >>> y = np.random.default_rng(0).normal(size=500)

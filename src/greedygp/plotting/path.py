@@ -29,8 +29,6 @@ class SelectionPathDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import make_friedman1
     >>> from greedygp import SparseGPRegressor
     >>> from greedygp.plotting import SelectionPathDisplay

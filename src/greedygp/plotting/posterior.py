@@ -35,8 +35,6 @@ class PosteriorDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> import numpy as np
     >>> from greedygp import SparseGPRegressor
     >>> from greedygp.plotting import PosteriorDisplay

@@ -34,8 +34,6 @@ class RelevanceDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import make_friedman1
     >>> from greedygp import SparseGPRegressor
     >>> from greedygp.plotting import RelevanceDisplay

@@ -26,4 +26,4 @@ def figures_of(trained: Trained) -> list[Figure]:
             calibration = prediction_figures.reliability(subject)
         residuals = prediction_figures.residuals(subject)
         found = [predicted, relevance, calibration, path, learning, residuals, basis]
-    return [figure for figure in found if figure is not None]
+    return [figure for figure in found if figure is not None and figure.charts]

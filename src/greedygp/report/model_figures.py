@@ -1,7 +1,7 @@
 """Figures of a model itself: which columns matter, how it came to be, where its basis lies.
 
 The numbers come from `greedygp.plotting.curves`. A figure that a model cannot fill (no path, no
-basis) is None.
+basis) has no charts, or is None.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def relevance(subject: Subject) -> Figure | None:
     return Figure("relevance", "Which columns matter", charts, caption, switches)
 
 
-def path(subject: Subject) -> Figure | None:
+def path(subject: Subject) -> Figure:
     """Draw the criterion along the path of selection."""
     charts = []
     for curve in curves.selection_paths(subject.model)[:MOST_PATHS]:
@@ -75,8 +75,6 @@ def path(subject: Subject) -> Figure | None:
         place = curve.chosen - 1
         chart.mark(curve.step[place], curve.value[place], f"chosen: {curve.size[place]}")
         charts.append(chart.svg())
-    if not charts:
-        return None
     caption = (
         "Basis vectors are chosen one at a time. This is the criterion after each step, in the "
         "units the model works in."
@@ -84,7 +82,7 @@ def path(subject: Subject) -> Figure | None:
     return Figure("path", "The criterion along the path", charts, caption)
 
 
-def learning(subject: Subject) -> Figure | None:
+def learning(subject: Subject) -> Figure:
     """Draw how the objective fell."""
     charts = []
     for trace in curves.learning_traces(subject.model)[:MOST_TRACES]:
@@ -92,8 +90,6 @@ def learning(subject: Subject) -> Figure | None:
         chart = Chart(trace.x, trace.y, trace.x_label, trace.name, label=f"Learning: {trace.name}")
         chart.trace(trace.x, trace.y, titles)
         charts.append(chart.svg())
-    if not charts:
-        return None
     caption = (
         "How the objective fell while the model was learnt. It may rise where a new round begins "
         "with another basis."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["TableModel"]
 
 
+@dataclass(eq=False)
 class TableModel:
     """A model that takes tables as they are.
 
@@ -45,14 +47,11 @@ class TableModel:
     ['y', 'lower', 'upper']
     """
 
-    def __init__(
-        self, encoder: Encoder, estimator: Any, target: str, task: str, facts: dict[str, Any]
-    ):
-        self.encoder = encoder
-        self.estimator = estimator
-        self.target = target
-        self.task = task
-        self.facts = facts
+    encoder: Encoder
+    estimator: Any
+    target: str
+    task: str
+    facts: dict[str, Any]
 
     @property
     def gives_std(self) -> bool:
