@@ -12,6 +12,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from greedygp.arrays import Backend, Background, as_array, detached, is_foreign, namespace, to_numpy
 from greedygp.threads import thread_count
+from tolerances import rounding
 
 FLOATS = ("float64", "float32")
 
@@ -33,7 +34,8 @@ def strict():
 
 def close(backend):
     """Tolerances of a few roundings in the backend's dtype."""
-    return {"rtol": 8 * backend.epsilon, "atol": 8 * backend.epsilon}
+    allowed = rounding(dtype=str(backend.dtype).split(".")[-1])
+    return {"rtol": allowed, "atol": allowed}
 
 
 def normal(*shape, seed=0):
@@ -163,7 +165,7 @@ class TestArithmetic:
         dots = backend.row_dots(backend.asarray(left), backend.asarray(right))
         assert isinstance(dots, np.ndarray)
         assert dots.dtype == np.float64
-        assert_allclose(dots, np.sum(left * right, axis=1), rtol=0, atol=100 * backend.epsilon)
+        assert_allclose(dots, np.sum(left * right, axis=1), rtol=0, atol=close(backend)["atol"])
 
     def test_sums_are_in_float64(self, backend):
         """Ones that float32 would lose beside a large number count."""

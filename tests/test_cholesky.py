@@ -15,6 +15,7 @@ from greedygp.cholesky import (
     inverse_with_sites,
 )
 from greedygp.exceptions import NotPositiveDefiniteError
+from tolerances import assert_close
 
 SIZES = (0, 1, 5, STEP - 1, STEP, STEP + 1, 2 * STEP + 3)
 
@@ -86,14 +87,14 @@ class TestSolves:
             (factor.solve_rows(b), L),
         ):
             assert solved.shape == (m,)
-            assert_allclose(solved, np.linalg.solve(matrix, b), rtol=0, atol=1e-12)
+            assert_close(solved, np.linalg.solve(matrix, b))
 
     @pytest.mark.parametrize("columns", [1, 3])
     def test_columns(self, m, columns):
         L, B = lower(m), self.right(m, columns)
         factor = grown_factor(L)
-        assert_allclose(factor.solve(B), np.linalg.solve(L, B), rtol=0, atol=1e-12)
-        assert_allclose(factor.solve_transposed(B), np.linalg.solve(L.T, B), rtol=0, atol=1e-12)
+        assert_close(factor.solve(B), np.linalg.solve(L, B))
+        assert_close(factor.solve_transposed(B), np.linalg.solve(L.T, B))
 
     @pytest.mark.parametrize("rows", [1, 4])
     def test_rows(self, m, rows):
@@ -101,7 +102,7 @@ class TestSolves:
         expected = np.linalg.solve(L, R.T).T
         solved = grown_factor(L).solve_rows(R)
         assert solved.shape == (rows, m)
-        assert_allclose(solved, expected, rtol=0, atol=1e-12)
+        assert_close(solved, expected)
 
     def test_right_hand_sides_are_left_alone(self, m):
         factor, b, B = grown_factor(lower(m)), self.right(m), self.right(m, 3)
@@ -153,7 +154,7 @@ def test_factorise_needs_no_jitter():
     S = spectrum([1.0, 2.0, 3.0, 4.0])
     factor, jitter = factorise(S, "S", "")
     assert jitter == 0
-    assert_allclose(factor @ factor.T, S, rtol=0, atol=1e-14)
+    assert_close(factor @ factor.T, S)
     assert_array_equal(factor, np.tril(factor))
 
 
@@ -175,7 +176,7 @@ def test_factorise_reports_the_least_jitter(smallest, scale):
     assert jitter in tried
     assert jitter > -0.9 * smallest * scale
     assert jitter <= -200 * smallest * scale
-    assert_allclose(factor @ factor.T, S + jitter * np.eye(4), rtol=0, atol=1e-14 * scale)
+    assert_close(factor @ factor.T, S + jitter * np.eye(4))
 
 
 def test_factorise_leaves_the_matrix_alone():
@@ -228,7 +229,5 @@ def test_a_kernel_matrix_with_sites(precisions):
 
 
 def test_sites_that_are_not_numbers():
-    with pytest.raises(
-        NotPositiveDefiniteError, match=r"I \+ S K S .*kernel's variance"
-    ):
+    with pytest.raises(NotPositiveDefiniteError, match=r"I \+ S K S .*kernel's variance"):
         factorise_with_sites(np.eye(3), np.array([1.0, np.nan, 1.0]))

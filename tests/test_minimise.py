@@ -13,6 +13,7 @@ from greedygp.hyperparameters import Evaluation, Point, moving_parts
 from greedygp.kernels import Constant, Gaussian, Matern
 from greedygp.minimise import minimise
 from greedygp.progress import Deadline
+from tolerances import assert_close
 
 KERNELS = {
     "ARD": Gaussian(variance=1.3, length_scale=[0.5, 0.9]),
@@ -75,7 +76,7 @@ def test_round_trip(kernel, moves, noise, basis):
     assert_allclose(back.noise_variance, 0.05, rtol=1e-12)
     assert_allclose(back.basis, BASIS, rtol=1e-12)
     elsewhere = x + np.linspace(-1, 1, len(x))
-    assert_allclose(where.vector(where.point(elsewhere)), elsewhere, rtol=1e-12, atol=1e-13)
+    assert_close(where.vector(where.point(elsewhere)), elsewhere)
 
 
 @each_move
@@ -194,10 +195,10 @@ def test_the_minimum_of_what_moves(kernel, moves, noise, basis):
     assert not found.interrupted
     assert found.first_value == bowl.values[0]
     theta = bowl.theta if moves else kernel.theta
-    assert_allclose(found.point.kernel.theta, theta, atol=1e-4)
+    assert_allclose(found.point.kernel.theta, theta, atol=1e-3)
     log_noise = bowl.log_noise if noise else np.log(0.05)
-    assert_allclose(np.log(found.point.noise_variance), log_noise, atol=1e-4)
-    assert_allclose(found.point.basis, bowl.basis if basis else BASIS, atol=1e-4)
+    assert_allclose(np.log(found.point.noise_variance), log_noise, atol=1e-3)
+    assert_allclose(found.point.basis, bowl.basis if basis else BASIS, atol=1e-3)
     assert_allclose(bowl(found.point).value, found.value, rtol=1e-12)
 
 

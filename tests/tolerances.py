@@ -10,18 +10,16 @@ Equality to the last bit is asked for only where the same call is made with the 
 import numpy as np
 from numpy.testing import assert_allclose
 
-FLOOR = 1e-12
+FLOOR = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 
 
 def rounding(size=1, condition=1.0, factor=10.0, dtype=np.float64):
     """A relative tolerance: `factor` times the machine epsilon times size times condition.
 
-    `size` is the length of the sums, `condition` the condition number of what is solved. In
-    float64 the result is at least `FLOOR`, in float32 correspondingly more.
+    `size` is the length of the sums, `condition` the condition number of what is solved. The
+    result is at least the `FLOOR` of the dtype.
     """
-    epsilon = np.finfo(dtype).eps
-    floor = FLOOR * epsilon / np.finfo(np.float64).eps
-    return float(max(floor, factor * size * condition * epsilon))
+    return float(max(FLOOR[np.dtype(dtype)], factor * size * condition * np.finfo(dtype).eps))
 
 
 def assert_close(actual, expected, size=1, condition=1.0, factor=10.0, scale=None):

@@ -104,4 +104,4 @@ def assert_solved(problem, alpha, tol):
 def rounding(dense, alpha):
     """How far off an objective may be, computed in floating point at alpha (p, n)."""
     size = np.abs(dense.A) @ np.abs(alpha.T) + np.abs(dense.y)
-    return 1e-14 * float(np.sum(np.abs(alpha.T) * size))
+    return 1e-12 * float(np.sum(np.abs(alpha.T) * size))

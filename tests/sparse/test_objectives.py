@@ -19,6 +19,7 @@ from greedygp.sparse.objectives import OBJECTIVES, SparseObjective
 from names import APPROXIMATIONS
 from reference.sparse_objectives import dense_kernel, objective_gradient, objective_value
 from reference.sparse_regression import SparseGP
+from tolerances import assert_close
 
 NAMES = ("nlml", "vfe", "loo_cve", "nlgpp", "gpe")
 CASES = [(n, a) for n in NAMES for a in APPROXIMATIONS if n != "vfe" or a == "dtc"]
@@ -135,7 +136,7 @@ def test_the_reference_refits_as_the_other_reference(name, approximation, weight
 def test_the_reference_kernels_are_those_of_the_package(kernel):
     problem = make_problem()
     K = dense_kernel(kernel)(problem.basis, problem.X)
-    assert_allclose(K, kernel(problem.basis, problem.X), rtol=1e-12, atol=1e-14)
+    assert_close(K, kernel(problem.basis, problem.X))
 
 
 @pytest.mark.parametrize("kernel", ["ARD Gaussian", "Matern 0.5", "Gaussian * Linear"])
@@ -227,7 +228,7 @@ def test_types_and_what_is_left_out(name, approximation):
         assert_array_equal(array, old)
     short = objective(ARD, 0.05, problem.basis, with_basis=False)
     assert short.basis is None
-    assert_same(short, full, 1e-13, ("value", "theta", "log_noise"))
+    assert_same(short, full, 1e-12, ("value", "theta", "log_noise"))
 
 
 @pytest.mark.parametrize("approximation", ["fitc", "sor"])
@@ -376,7 +377,7 @@ class TestLimits:
         got = problem.evaluate(name, approximation, kernel)
         assert_finite(got)
         expected = problem.expected(name, approximation, kernel)
-        assert_same(got, expected, 1e-3, ("value", "theta", "log_noise"))
+        assert_same(got, expected, 1e-2, ("value", "theta", "log_noise"))
         assert_finite(problem.astype(np.float32).evaluate(name, approximation, kernel))
 
 

@@ -37,7 +37,7 @@ def test_the_diagonal_of_the_covariance_is_the_variance(SmallProblem, approximat
     fitted = Posterior(SmallProblem().grown(BASIS, approximation=approximation))
     X = np.vstack([new_inputs(), SmallProblem().X[BASIS]])
     covariance = fitted.covariance(X)
-    assert_allclose(np.diag(covariance), fitted.mean_and_variance(X)[1], rtol=0, atol=1e-12)
+    assert_close(np.diag(covariance), fitted.mean_and_variance(X)[1])
     assert_close(covariance, covariance.T)
     assert np.min(np.linalg.eigvalsh(covariance)) > -1e-12
 
@@ -108,7 +108,7 @@ def test_inputs_of_another_dtype(SmallProblem):
     assert mean.dtype == variance.dtype == np.float64
     assert_allclose(mean, fitted.mean(X), rtol=0, atol=1e-6)
     torch = pytest.importorskip("torch")
-    assert_allclose(fitted.mean(torch.asarray(X)).numpy(), fitted.mean(X), rtol=0, atol=1e-12)
+    assert_close(fitted.mean(torch.asarray(X)).numpy(), fitted.mean(X))
 
 
 # --------------------------------------------------------------------------------- samples
