@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SLOWEST_IMPORT = 0.6  # seconds beyond what scikit-learn takes
+SLOWEST_IMPORT = 0.5  # of the time that scikit-learn takes
 
 
 def run(*command, cwd=None):
@@ -79,21 +79,23 @@ THEIRS = (
 
 def test_importing_takes_little_longer_than_scikit_learn():
     """The best of three, each in a process of its own, in processor time of that process."""
-    code = THEIRS + (
+    code = (
         "import time\n"
         "begin = time.process_time()\n"
+        f"{THEIRS}"
+        "theirs = time.process_time() - begin\n"
         "import greedygp\n"
         "for name in greedygp.__all__: getattr(greedygp, name)\n"
-        "print(time.process_time() - begin)\n"
+        "print((time.process_time() - begin - theirs) / theirs)\n"
     )
-    seconds = []
+    shares = []
     for _ in range(3):
         done = run(sys.executable, "-c", code)
         assert done.returncode == 0, done.stderr
-        seconds.append(float(done.stdout))
-        if seconds[-1] < SLOWEST_IMPORT:
+        shares.append(float(done.stdout))
+        if shares[-1] < SLOWEST_IMPORT:
             break
-    assert min(seconds) < SLOWEST_IMPORT
+    assert min(shares) < SLOWEST_IMPORT
 
 
 def test_importing_loads_nothing_optional():

@@ -74,6 +74,11 @@ def test_the_routine_lets_other_threads_run():
     """While a long solve runs in another thread, this one counts."""
     if triangular._dtrsm() is None:
         pytest.skip("SciPy's BLAS has integers of another size: its wrapper is used")
+    # A machine that is busy may give this thread no time during a solve, but not twenty times.
+    assert any(counted_during_a_solve() > 1000 for _ in range(20))
+
+
+def counted_during_a_solve():
     factor, right = problem(1200, 1200)
     begun, done = threading.Event(), threading.Event()
 
@@ -89,4 +94,4 @@ def test_the_routine_lets_other_threads_run():
     while not done.is_set():
         counted += 1
     thread.join()
-    assert counted > 1000
+    return counted

@@ -105,10 +105,9 @@ def test_an_interrupt_leaves_a_model():
 def test_time_limit():
     X, y = data()
     estimator = fixed(solver="smo", tol=1e-12, time_limit=0.1).set_callbacks(Slow())
-    begin = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="'time_limit' after .* Raise max_iter, time_limit"):
         model = estimator.fit(X, y)
-    assert time.perf_counter() - begin < 5.0
+    assert model.n_iter_ <= 6  # five steps take as long, on a machine that is not busy
     assert model.status_ == "time_limit"
 
 

@@ -97,10 +97,10 @@ def test_time_limit(Problem):
     assert solve(make(problem, "smo"), late).status == "time_limit"
 
     def slow(solver, n_iter):
-        time.sleep(0.02)
+        time.sleep(0.1)
         return False
 
-    soon = Limits(1e-300, deadline=Deadline.after(0.05))
+    soon = Limits(1e-300, deadline=Deadline.after(0.3))
     solution = solve(make(problem, "smo"), soon, slow)
     assert solution.status == "time_limit"
     assert 1 <= solution.n_iter <= 10

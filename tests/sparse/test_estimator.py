@@ -507,12 +507,10 @@ def test_interrupt_leaves_a_model(objective):
 def test_time_limit():
     X, y = data(n=200)
     estimator = fixed(max_basis=100, time_limit=0.15).set_callbacks(Slow())
-    start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = estimator.fit(X, y)
-    assert time.perf_counter() - start < 2.0
-    assert 1 <= model.n_basis_ < 100
+    assert 1 <= model.n_basis_ <= 6  # five steps take as long, on a machine that is not busy
     assert np.all(np.isfinite(model.predict(X, return_std=True)))
 
 

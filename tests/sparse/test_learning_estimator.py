@@ -342,9 +342,9 @@ class TestDegenerate:
 def test_time_limit(refine_basis):
     X, y = data(n=3000, D=3)
     model = SparseGPRegressor(time_limit=1.0, refine_basis=refine_basis, random_state=0)
-    begin = time.perf_counter()
+    begin = time.process_time()  # whatever else the machine does
     quiet_fit(model, X, y)
-    assert time.perf_counter() - begin < 4.0
+    assert time.process_time() - begin < 4.0
     assert model.n_basis_ >= 1
     assert np.all(np.isfinite(model.predict(X, return_std=True)))
 
