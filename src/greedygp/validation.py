@@ -120,7 +120,7 @@ def check_classification_data(
     """Return X (n, D) as a floating array, the class of each row as a number, and the classes."""
     _check_targets_given(estimator, y)
     if is_foreign(X):
-        X = to_numpy(_checkis_foreign("X", X))
+        X = to_numpy(_check_foreign("X", X))
     y = to_numpy(y) if is_foreign(y) else y
     X, y = _validated(estimator, X, y)
     check_classification_targets(y)
@@ -186,7 +186,7 @@ def _naming_columns(error: Exception, X: Any) -> Exception:
 
 def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Array, Array]:
     _check_targets_given(estimator, y)
-    X = _checkis_foreign("X", X)
+    X = _check_foreign("X", X)
     estimator.n_features_in_ = X.shape[1]
     vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
     backend = Backend(X)
@@ -208,7 +208,7 @@ def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Arra
     return X, y
 
 
-def _checkis_foreign(name: str, X: Array) -> Array:
+def _check_foreign(name: str, X: Array) -> Array:
     """Return a two-dimensional, finite, floating array of X's own namespace and device."""
     xp = namespace(X)
     X = detached(X)
@@ -243,7 +243,7 @@ def check_predict_inputs(estimator: Any, X: Any) -> Array:
     """Return X checked against what the estimator was fitted with."""
     if not is_foreign(X):
         return _validated(estimator, X, reset=False)
-    X = _checkis_foreign("X", X)
+    X = _check_foreign("X", X)
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
