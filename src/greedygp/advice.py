@@ -17,7 +17,7 @@ import numpy as np
 from greedygp.arrays import Array, to_numpy
 from greedygp.data import TrainingData
 from greedygp.exceptions import ModelAdvice
-from greedygp.hyperparameters import NOISE_BOUNDS
+from greedygp.hyperparameters import NOISE_BOUNDS, highest_noise
 from greedygp.kernels.conversion import as_kernel
 
 __all__ = [
@@ -176,8 +176,8 @@ def high_noise(
         The noise that learning began with.
     n_basis, n_rows : int
     """
-    most = max(0.3 * variance, 2.0 * start)
-    if noise_variance < 0.999 * most or start >= 0.5 * variance or n_basis >= n_rows:
+    highest = highest_noise(variance, start)
+    if noise_variance < 0.999 * highest or start >= 0.5 * variance or n_basis >= n_rows:
         return None
     return (
         f"The noise variance rose from {start:.2g} to {noise_variance:.2g}, the most allowed: "

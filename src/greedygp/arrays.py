@@ -104,6 +104,10 @@ class Backend:
         """Return an uninitialised array."""
         return self.xp.empty(shape, dtype=self.dtype, device=self.device)
 
+    def full(self, shape: tuple[int, ...], value: float) -> Array:
+        """Return an array of one value."""
+        return self.xp.full(shape, value, dtype=self.dtype, device=self.device)
+
     def zeros(self, shape: tuple[int, ...], dtype: Any = None) -> Array:
         """Return an array of zeros."""
         return self.xp.zeros(shape, dtype=dtype or self.dtype, device=self.device)
@@ -177,7 +181,7 @@ class Backend:
             total += sign * (part @ part.T)
         return total
 
-    def wide(self, array: Array) -> Array:
+    def as_float64(self, array: Array) -> Array:
         """Return the array in float64 (no copy where it is that already)."""
         return self.xp.astype(array, self.float64, copy=False)
 
@@ -223,7 +227,7 @@ class Backend:
         """Return the sum of squares of each column, in float64."""
         if self._is_numpy and self.dtype == np.float64:
             return np.einsum("ij,ij->j", rows, rows)
-        return self.xp.sum(self.wide(rows) ** 2, axis=0)
+        return self.xp.sum(self.as_float64(rows) ** 2, axis=0)
 
     def solve_lower(
         self,
@@ -246,7 +250,7 @@ class Backend:
         """
         if out is not None and self._is_numpy and self.dtype == np.float64:
             return solve_in_place(factor, right, transposed, out)
-        factor, wide = (factor.T if transposed else factor), self.wide(right)
+        factor, wide = (factor.T if transposed else factor), self.as_float64(right)
         if self._is_numpy:
             solved = scipy.linalg.solve_triangular(
                 factor, wide, lower=not transposed, check_finite=False

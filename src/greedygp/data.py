@@ -8,7 +8,19 @@ import numpy as np
 
 from greedygp.arrays import Array, Backend, to_numpy
 
-__all__ = ["TargetScale", "TrainingData"]
+__all__ = ["TargetScale", "TrainingData", "mean_variance", "variances"]
+
+
+def variances(columns: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return the variance of each column, (p,)."""
+    centred = columns - np.average(columns, axis=0, weights=weights)
+    return np.average(centred**2, axis=0, weights=weights)
+
+
+def mean_variance(y: np.ndarray, weights: np.ndarray | None) -> float:
+    """Return the variance of y (n, p), averaged over its columns; one where it is constant."""
+    variance = float(np.mean(variances(y, weights)))
+    return variance if variance > 1e-300 else 1.0
 
 
 @dataclass
@@ -83,11 +95,16 @@ class TrainingData:
     @property
     def spread(self) -> float:
         """The standard deviation of the targets in the model's units; one where it is zero."""
-        y, weights = to_numpy(self.y).astype(np.float64), self.weights
-        host = None if weights is None else to_numpy(weights)
-        centred = y - np.average(y, axis=1, weights=host)[:, None]
-        variance = float(np.mean(np.average(centred**2, axis=1, weights=host)))
-        return float(np.sqrt(variance)) if variance > 1e-300 else 1.0
+        return float(np.sqrt(mean_variance(*self.targets_on_host())))
+
+    def on_host(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return X (n, D), y (n, p) and the weights (n,) or None as float64 on the host."""
+        return to_numpy(self.X).astype(np.float64), *self.targets_on_host()
+
+    def targets_on_host(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return y (n, p) and the weights (n,) or None as float64 on the host."""
+        weights = None if self.weights is None else to_numpy(self.weights).astype(np.float64)
+        return to_numpy(self.y).astype(np.float64).T, weights
 
     def original_places(self, indices: np.ndarray) -> np.ndarray:
         """Return the places of used rows among all rows."""

@@ -9,7 +9,7 @@ import numpy as np
 from greedygp.coordinates import ArrayPart, Coordinates, KernelPart, LogPart, Part
 from greedygp.kernels import Kernel
 
-__all__ = ["NOISE_BOUNDS", "Evaluation", "Point", "moving_parts"]
+__all__ = ["NOISE_BOUNDS", "Evaluation", "Point", "highest_noise", "moving_parts"]
 
 REACH = 1e4  # the largest factor between a kernel parameter's start and where it may go
 NOISE_BOUNDS = (1e-6, 1e1)  # relative to the variance of y
@@ -73,6 +73,11 @@ def moving_parts(
     return Coordinates(start, parts)
 
 
+def highest_noise(variance: float, start_noise: float) -> float:
+    """Return how far the noise variance may rise with a basis, given y's variance and the start."""
+    return max(0.3 * variance, 2.0 * start_noise)
+
+
 def _noise_bounds(start: Point, variance: float) -> np.ndarray:
     """Return bounds of the noise variance, relative to the variance of y and to the start.
 
@@ -81,5 +86,5 @@ def _noise_bounds(start: Point, variance: float) -> np.ndarray:
     """
     least, most = variance * np.array(NOISE_BOUNDS)
     if start.basis is not None:
-        most = max(0.3 * variance, 2.0 * start.noise_variance)
+        most = highest_noise(variance, start.noise_variance)
     return np.array([min(least, start.noise_variance), most])

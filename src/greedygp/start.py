@@ -1,13 +1,7 @@
 """Where learning starts: the evidence of a full GP on a random subset of the rows.
 
-The negative log marginal likelihood of a full GP with C = K + s2 diag(1 / weight),
-
-    0.5 y'C^-1 y + 0.5 log|C| + 0.5 n log 2 pi   (summed over the columns of y),
-
-is minimised over the logarithms of the kernel's free parameters and of the noise variance by
-L-BFGS, with the contracted gradient `dF/dC = 0.5 (p C^-1 - A A')`, `A = C^-1 Y`. The cost is
-O(n^3) for an evaluation, so n is a few hundred; everything is on the host in float64, so that
-every backend learns the same numbers.
+The evidence (see `full_gp`) is minimised over the logarithms of the kernel's free parameters and of
+the noise variance by L-BFGS. An evaluation costs O(n^3), so n is a few hundred.
 """
 
 from __future__ import annotations
@@ -15,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg
 
-from greedygp.cholesky import factorise
+from greedygp.data import mean_variance, variances
 from greedygp.exceptions import NotPositiveDefiniteError
+from greedygp.full_gp import evidence
 from greedygp.hyperparameters import Evaluation, Point, moving_parts
 from greedygp.kernels import Gaussian, Kernel
 from greedygp.minimise import Minimum, minimise
 from greedygp.progress import NEVER, Deadline
 
-__all__ = ["default_kernel", "evidence", "mean_variance", "subset_evidence", "triangle_gradient"]
+__all__ = ["default_kernel", "subset_evidence"]
 
 SUBSET_ROWS = 500
-GRADIENT_BLOCK = 256  # rows whose kernel gradients are contracted together
 NOTHING_LEARNT = 0.5  # the noise's share of the variance of y at which other starts are tried
 SHORTER = (0.3, 0.1, 0.03)  # length scales of the other starts, relative to the default
 CLEARLY = 0.02  # nats a row by which another start must be better
@@ -43,64 +36,12 @@ def default_kernel(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> 
     y : (n, p) array
     weights : (n,) array or None
     """
-    spread = np.sqrt(_variances(X, weights))
+    spread = np.sqrt(variances(X, weights))
     rounding = 8.0 * np.finfo(np.float64).eps * np.max(np.abs(X), axis=0)
     spread[spread <= np.maximum(rounding, 1e-300)] = 1.0
     length_scale = spread * np.sqrt(X.shape[1])
     square = float(np.mean(np.average(y**2, axis=0, weights=weights)))  # the prior mean is zero
     return Gaussian(variance=square if square > 1e-300 else 1.0, length_scale=length_scale)
-
-
-def _variances(columns: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    centred = columns - np.average(columns, axis=0, weights=weights)
-    return np.average(centred**2, axis=0, weights=weights)
-
-
-def mean_variance(y: np.ndarray, weights: np.ndarray | None) -> float:
-    """Return the variance of y (n, p), averaged over its columns; one where it is constant."""
-    variance = float(np.mean(_variances(y, weights)))
-    return variance if variance > 1e-300 else 1.0
-
-
-def evidence(
-    kernel: Kernel, noise_variance: float, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
-) -> Evaluation:
-    """Return the NLML of a full GP and its gradient.
-
-    A row of weight w stands for w rows with the same input and target.
-    """
-    n, p = y.shape
-    w = np.ones(n) if weights is None else weights
-    C = kernel(X)
-    C[np.diag_indices(n)] += noise_variance / w
-    L, _ = factorise(C.T, "K + noise", "Raise noise_variance.")
-    A = scipy.linalg.cho_solve((L, True), y, check_finite=False)
-    copies = np.sum((w - 1.0) * np.log(2.0 * np.pi * noise_variance) + np.log(w))
-    log_det = 2.0 * np.sum(np.log(np.diagonal(L))) + n * np.log(2.0 * np.pi)
-    value = 0.5 * float(np.sum(y * A)) + 0.5 * p * float(log_det + copies)
-    inverse, _ = scipy.linalg.lapack.dpotri(L, lower=True, overwrite_c=True)
-    dF_dC = scipy.linalg.blas.dsyrk(
-        -0.5, A, beta=0.5 * p, c=inverse, lower=True, overwrite_c=True
-    )  # in the lower triangle
-    on_diagonal = float(np.sum(np.diagonal(dF_dC) / w)) * noise_variance
-    d_noise = on_diagonal + 0.5 * p * float(np.sum(w - 1.0))
-    return Evaluation(value, triangle_gradient(kernel, dF_dC, X), d_noise)
-
-
-def triangle_gradient(kernel: Kernel, W: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Return `dF/dtheta`, given the lower triangle of the symmetric `W = dF/dK(X, X)`.
-
-    Changes W in place; its other triangle is not read. Every pair of rows is looked at once.
-    """
-    n, total = len(X), np.zeros(len(kernel.theta))
-    upper = W.T  # LAPACK's columns, as rows
-    for start in range(0, n, GRADIENT_BLOCK):
-        stop = min(start + GRADIENT_BLOCK, n)
-        square = np.triu(upper[start:stop, start:stop])
-        upper[start:stop, start:stop] = square + np.triu(square, 1).T
-        upper[start:stop, stop:] *= 2.0
-        total += kernel.gradient(upper[start:stop, start:], X[start:stop], X[start:])
-    return total
 
 
 def subset_evidence(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedygp import start
+from greedygp import full_gp
 from greedygp.dense import objectives
 from greedygp.dense.objectives import DENSE_OBJECTIVES, DenseObjective, loo_residuals
 from greedygp.exceptions import NotPositiveDefiniteError
@@ -216,7 +216,7 @@ def test_gradients_are_differences_of_values(name, weights):
 @each_name
 def test_many_blocks(monkeypatch, name, weights):
     monkeypatch.setattr(objectives, "BLOCK", 5)
-    monkeypatch.setattr(start, "GRADIENT_BLOCK", 6)
+    monkeypatch.setattr(full_gp, "GRADIENT_BLOCK", 6)
     kernel = KERNELS["Gaussian * Linear + Constant"]
     problem = make_problem(6, n=23, p=2, weights=weights)
     assert_same(problem.evaluate(name, kernel), problem.expected(name, kernel), 1e-8)

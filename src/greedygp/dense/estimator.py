@@ -223,11 +223,7 @@ class GPRegressor(
         self.objective_value_ = np.nan
         if self.objective is None and kernel is not None and noise is not None:
             return Point(kernel, noise)
-        rows = (
-            to_numpy(data.X).astype(np.float64),
-            to_numpy(data.y).astype(np.float64).T,
-            None if data.weights is None else to_numpy(data.weights).astype(np.float64),
-        )
+        rows = data.on_host()
         limits: dict[str, Any] = {
             "n_rows": self.hyperparameter_rows,
             "max_iter": LEARNING_ITERATIONS,

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedygp.data import mean_variance
 from greedygp.dense.objectives import DenseObjective
 from greedygp.hyperparameters import Point, moving_parts
 from greedygp.kernels import Kernel
 from greedygp.minimise import Minimum, minimise
 from greedygp.progress import NEVER, Deadline
-from greedygp.start import SUBSET_ROWS, mean_variance, subset_evidence
+from greedygp.start import SUBSET_ROWS, subset_evidence
 
 __all__ = ["learn_hyperparameters"]
 

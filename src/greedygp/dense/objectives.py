@@ -26,9 +26,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from greedygp.cholesky import factorise
+from greedygp.full_gp import evidence, factor_and_solve, triangle_gradient
 from greedygp.hyperparameters import Evaluation, Point
-from greedygp.start import evidence, triangle_gradient
 
 __all__ = ["DENSE_OBJECTIVES", "DenseObjective", "loo_residuals"]
 
@@ -133,11 +132,7 @@ class DenseObjective:
 
     def _factor(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
         """Return the Cholesky factor of C and `C^-1 y`."""
-        C = point.kernel(self.X)
-        ones = 1.0 if self.weights is None else self.weights
-        C[np.diag_indices(len(C))] += point.noise_variance / ones
-        L, _ = factorise(C.T, "K + noise", "Raise noise_variance.")
-        return L, scipy.linalg.cho_solve((L, True), self.y, check_finite=False)
+        return factor_and_solve(point.kernel, point.noise_variance, self.X, self.y, self.weights)
 
 
 class _LeftOut:

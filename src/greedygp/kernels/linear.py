@@ -49,10 +49,7 @@ class Constant(ParametricKernel):
 
     def diag(self, A: Array) -> Array:
         (A,) = as_inputs(A)
-        backend = Backend(A)
-        return backend.xp.full(
-            (A.shape[0],), self.variance, dtype=backend.dtype, device=backend.device
-        )
+        return Backend(A).full((A.shape[0],), self.variance)
 
     def against(self, B: Array) -> Cross:
         (B,) = as_inputs(B)

@@ -109,10 +109,7 @@ class Stationary(ParametricKernel):
     def diag(self, A: Array) -> Array:
         (A,) = as_inputs(A)
         self.check_features(A.shape[1])
-        backend = Backend(A)
-        return backend.xp.full(
-            (A.shape[0],), self.variance, dtype=backend.dtype, device=backend.device
-        )
+        return Backend(A).full((A.shape[0],), self.variance)
 
     def _gradients(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
         cross = self.against(B)

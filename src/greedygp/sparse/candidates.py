@@ -130,7 +130,7 @@ def kernel_with_basis(state: SparseState, inputs: Array) -> np.ndarray:
     """Return `K_Ju` on the host in float64."""
     if state.size == 0:
         return np.zeros((inputs.shape[0], 0))
-    wide = state.backend.wide(inputs)
+    wide = state.backend.as_float64(inputs)
     return to_numpy(state.kernel(wide, state.wide_basis))
 
 
@@ -172,7 +172,7 @@ def evaluate(
     base = [buffer[: len(index), :] for buffer in buffers[0]]
     if not kernel_rows_ready:
         fill_kernel_rows(state, inputs, buffers[0]).results()
-    wide = state.backend.wide(inputs)
+    wide = state.backend.as_float64(inputs)
     prior = to_numpy(state.kernel.diag(wide)).astype(np.float64)
     if stable:
         nu = _nu(state, index, inputs, from_rows)
@@ -301,8 +301,8 @@ def advance(kept: Candidates, state: SparseState, appended: AppendedRow) -> None
     `zeta'Kt_j + zeta_j / scale_j` (direct).
     """
     backend, column = state.backend, appended.column
-    one = backend.wide(column.inputs[None, :])
-    wide = backend.wide(kept.inputs)
+    one = backend.as_float64(column.inputs[None, :])
+    wide = backend.as_float64(kept.inputs)
     K_jl = to_numpy(state.kernel(wide, one))[:, 0]
     nu_l = (K_jl - kept.nu @ column.nu) / column.e
     kept.nu = np.hstack([kept.nu, nu_l[:, None]])

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
 
 from greedygp import advice
-from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.arrays import Array, Backend
 from greedygp.data import TrainingData
 from greedygp.greedy import Stopping, run
 from greedygp.hyperparameters import Point
@@ -270,9 +270,7 @@ class SparseGPRegressor(
         found = subset_evidence(
             kernel,
             None if self.noise_variance is None else float(self.noise_variance),
-            to_numpy(data.X).astype(np.float64),
-            to_numpy(data.y).astype(np.float64).T,
-            None if data.weights is None else to_numpy(data.weights).astype(np.float64),
+            *data.on_host(),
             max_iter=START_ITERATIONS,
             learn_kernel=self.objective is not None,
             deadline=deadline.share(0.25),

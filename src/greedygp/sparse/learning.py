@@ -29,7 +29,7 @@ import numpy as np
 
 from greedygp.arrays import Array, to_numpy
 from greedygp.coordinates import Coordinates
-from greedygp.data import TrainingData
+from greedygp.data import TrainingData, mean_variance
 from greedygp.greedy import Path
 from greedygp.hyperparameters import Point, moving_parts
 from greedygp.kernels import Kernel
@@ -37,7 +37,6 @@ from greedygp.minimise import Minimum, minimise
 from greedygp.progress import NEVER, Deadline
 from greedygp.sparse.loo import loo_scale
 from greedygp.sparse.objectives import EVIDENCE, SparseObjective
-from greedygp.start import mean_variance
 
 __all__ = ["Learnt", "Schedule", "Selected", "learn"]
 
@@ -188,9 +187,9 @@ class _Learner:
         room = MARGIN * (high - low) + 1e-12 * np.maximum(np.abs(low), np.abs(high))
         self.box = np.array([low - room, high + room])
         self.spread = np.where(high > low, (high - low) / np.sqrt(12.0), 1.0)
-        weights = None if data.weights is None else to_numpy(data.weights)
+        y, weights = data.targets_on_host()
         self.total_weight = data.X.shape[0] if weights is None else float(np.sum(weights))
-        self.variance = mean_variance(to_numpy(data.y).astype(np.float64).T, weights)
+        self.variance = mean_variance(y, weights)
         self.stopped = False
         self.objective: SparseObjective
 

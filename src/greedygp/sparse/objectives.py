@@ -313,7 +313,7 @@ class _TileRows:
         if gradient.by_prediction:
             self.phi = self.adjoints.phi[:, part]
             projected = backend.matmul(gradient.Z_phi_on.T, Z)
-            self.psi = self.phi - backend.wide(projected)
+            self.psi = self.phi - backend.as_float64(projected)
             self.right = backend.asarray(xp.concat([self.psi, self.rho], axis=0))
             self.g = backend.asarray(2.0 * self.adjoints.eta[part])
         else:

@@ -106,4 +106,4 @@ class Posterior:
 
 def _wide(X: Array) -> Array:
     """Return X in float64: large coefficients of both signs would magnify a coarser kernel."""
-    return Backend(X).wide(X)
+    return Backend(X).as_float64(X)

@@ -129,7 +129,7 @@ class PursuitSelector(SparseSelector):
         """Return (8) with a minus sign."""
         state = self.state
         inputs = self._take_inputs(index)
-        wide = state.backend.wide(inputs)
+        wide = state.backend.as_float64(inputs)
         prior = to_numpy(state.kernel.diag(wide))
         if self.from_rows:
             fit = state.rows.gather("fit", index) / state.rows.gather("scale", index)[:, None]

@@ -149,7 +149,7 @@ class SparseSelector(ForwardSelection):
             index = members[start : start + SPAN_CHUNK]
             inputs = self._take_inputs(index)
             nu = state.G.solve_rows(kernel_with_basis(state, inputs))
-            prior = to_numpy(state.kernel.diag(state.backend.wide(inputs)))
+            prior = to_numpy(state.kernel.diag(state.backend.as_float64(inputs)))
             spanned = index[prior - np.sum(nu * nu, axis=1) <= tolerance * prior]
             self.pool.remove(spanned)
             self._out_for_good[spanned] = True

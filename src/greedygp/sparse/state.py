@@ -116,7 +116,7 @@ class SparseState:
         part = slice(block.start, block.stop)
         block.X = X[part, :]
         block.cross = self.kernel.against(block.X)
-        block.prior = backend.wide(self.kernel.diag(block.X))
+        block.prior = backend.as_float64(self.kernel.diag(block.X))
         block.weight = None if weights is None else xp.astype(weights[part], backend.float64)
         block.y = xp.astype(y[:, part], backend.float64)
         block.Z = backend.empty((self.capacity, block.stop - block.start))
@@ -159,7 +159,7 @@ class SparseState:
     @property
     def wide_basis(self) -> Array:
         """The basis inputs in float64, for the factors."""
-        return self.backend.wide(self.basis)
+        return self.backend.as_float64(self.basis)
 
     def map(self, function: Callable[[RowBlock], Any]) -> list[Any]:
         """Apply a function to every block of rows."""
@@ -324,7 +324,7 @@ class SparseState:
         """Set what depends on the kernel and the noise but not on the basis, in place."""
         backend = self.backend
         block.cross = self.kernel.against(block.X)
-        block.prior = backend.wide(self.kernel.diag(block.X))
+        block.prior = backend.as_float64(self.kernel.diag(block.X))
         self._whiten(block, backend.zeros(block.prior.shape, backend.float64))
 
     def trial(self, inputs: Array, index: int) -> SparseState:
@@ -380,7 +380,7 @@ class SparseState:
             self._whiten(block, backend.column_squares(V))
         V *= block.row_scale[None, :]
         block.explained = backend.column_squares(V)
-        V = backend.wide(V)
+        V = backend.as_float64(V)
         return to_numpy(backend.matmul(V, V.T))
 
     def _rebuild_z(self, block: RowBlock) -> np.ndarray:
