@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from greedygp.coordinates import ArrayPart, Coordinates, KernelPart, LogPart, Part
 from greedygp.kernels import Kernel
 
-__all__ = ["NOISE_BOUNDS", "Evaluation", "Point", "highest_noise", "moving_parts"]
+__all__ = ["NOISE_BOUNDS", "Evaluation", "Point", "highest_noise", "moving_parts", "rescaled"]
 
 REACH = 1e4  # the largest factor between a kernel parameter's start and where it may go
 NOISE_BOUNDS = (1e-6, 1e1)  # relative to the variance of y
@@ -88,3 +88,19 @@ def _noise_bounds(start: Point, variance: float) -> np.ndarray:
     if start.basis is not None:
         most = highest_noise(variance, start.noise_variance)
     return np.array([min(least, start.noise_variance), most])
+
+
+def rescaled(point: Point, factor: float) -> Point | None:
+    """Return the point with kernel and noise multiplied by one factor; None: that cannot be.
+
+    Some leave-one-out measures do not tell such a factor (`LooMeasure.tells_scale`): the residuals
+    stay as they are. Learning sets it afterwards to `mean(r^2 / t)`, what NLGPP would choose, so
+    that the error bars have the right size. It cannot be where the factor is not a positive number,
+    or where the kernel's bounds forbid it.
+    """
+    if not (np.isfinite(factor) and factor > 0):
+        return None
+    kernel = point.kernel.scaled(factor)
+    if kernel is None or not kernel.within_bounds():
+        return None
+    return replace(point, kernel=kernel, noise_variance=factor * point.noise_variance)

@@ -24,9 +24,9 @@ from greedygp.progress import Deadline
 from greedygp.sparse.criteria import CRITERIA
 from greedygp.sparse.learning import (
     TRIAL_ITERATIONS,
-    Learnt,
     Schedule,
     Selected,
+    SparseLearnt,
     learn,
 )
 from greedygp.sparse.loo import loo_rows
@@ -376,7 +376,7 @@ class SparseGPRegressor(
         if learnt.refined:
             del self.basis_indices_
 
-    def _warn_of_learning(self, learnt: Learnt) -> None:
+    def _warn_of_learning(self, learnt: SparseLearnt) -> None:
         if learnt.interrupted:
             warnings.warn(
                 "Learning was interrupted; the model is the best one seen until then.",
@@ -398,7 +398,7 @@ class SparseGPRegressor(
         state.truncate(len(selected.indices))
         self._store(data, state, selected)
         self.objective_value_ = self._start_value
-        self.rounds_ = Learnt(start, selected, np.nan, False).rounds_array()
+        self.rounds_ = SparseLearnt(point=start, selected=selected, value=np.nan).rounds_array()
 
     def _store(self, data, state: SparseState, selected: Selected) -> None:
         """Keep what predictions need, and what happened."""

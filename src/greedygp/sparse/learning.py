@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,32 +31,22 @@ from greedygp.arrays import Array, to_numpy
 from greedygp.coordinates import Coordinates
 from greedygp.data import TrainingData, mean_variance
 from greedygp.greedy import Path
-from greedygp.hyperparameters import Point, moving_parts
+from greedygp.hyperparameters import Point, moving_parts, rescaled
 from greedygp.kernels import Kernel
 from greedygp.minimise import Minimum, minimise
 from greedygp.progress import NEVER, Deadline
+from greedygp.rounds import OPTIMISER_TOL, ROUND_TOL, Learnt, Round
 from greedygp.sparse.loo import loo_scale
 from greedygp.sparse.objectives import EVIDENCE, SparseObjective
 
-__all__ = ["Learnt", "Schedule", "Selected", "learn"]
+__all__ = ["Schedule", "Selected", "SparseLearnt", "learn"]
 
-ROUND_FIELDS = np.dtype(
-    [
-        ("n_basis", np.int64),
-        ("value_before", np.float64),
-        ("value", np.float64),
-        ("n_iter", np.int64),
-        ("seconds", np.float64),
-    ]
-)
 REACH = 100.0  # the largest factor by which a round may change a kernel parameter
 MARGIN = 0.1  # how far beyond the data basis inputs may go, in units of a feature's range
 PREPARING_ITERATIONS = 20  # of the rounds before the one that refines
-OPTIMISER_TOL = 1e-7  # relative improvement of the sum over rows
 TRIAL_ITERATIONS = 15  # of each approximation, where they are compared
 TRIAL_MARGIN = 0.003  # nats a row by which another approximation than the first must be better
 GUARD_GROWTH = 10.0  # how fast the guard's weight rises with m D / n
-ROUND_TOL = 1e-4  # nats a row that a round must gain for another one to follow
 
 
 @dataclass
@@ -98,21 +88,12 @@ class Schedule:
     deadline: Deadline = NEVER
 
 
-@dataclass
-class Learnt:
-    """The best model that learning has seen."""
+@dataclass(kw_only=True)
+class SparseLearnt(Learnt[Point]):
+    """The best model that learning has seen, the basis it was selected with, whether that moved."""
 
-    point: Point
     selected: Selected
-    value: float
-    refined: bool
-    converged: bool = True
-    interrupted: bool = False
-    rounds: list[tuple] = field(default_factory=list)
-
-    def rounds_array(self) -> np.ndarray:
-        """Return a structured array, one line a round."""
-        return np.array(self.rounds, dtype=ROUND_FIELDS)
+    refined: bool = False
 
 
 def learn(
@@ -121,7 +102,7 @@ def learn(
     start: Point,
     select: Callable[[Point, Selected | None, bool], Selected],
     watch: Callable[[int, Point, SparseObjective], bool] | None = None,
-) -> tuple[Learnt, SparseObjective]:
+) -> tuple[SparseLearnt, SparseObjective]:
     """Alternate selection and optimisation.
 
     Parameters
@@ -140,7 +121,7 @@ def learn(
 
     Returns
     -------
-    Learnt, SparseObjective
+    SparseLearnt, SparseObjective
         The objective's state is that of the best model.
     """
     learner = _Learner(data, schedule, watch)
@@ -198,7 +179,7 @@ class _Learner:
         """What one nat a row is in the objective's units."""
         return self.total_weight if self.schedule.objective in EVIDENCE else 2.0
 
-    def round(self, number: int, point: Point, selected: Selected, refine: bool) -> Learnt:
+    def round(self, number: int, point: Point, selected: Selected, refine: bool) -> SparseLearnt:
         """Optimise for a basis."""
         begin, schedule = time.perf_counter(), self.schedule
         basis = to_numpy(selected.basis).astype(np.float64)
@@ -208,7 +189,7 @@ class _Learner:
         preparing = schedule.refine_basis and not refine
         if len(basis) == 0:
             value = self.objective.value(*self._arguments(start))
-            return Learnt(start, selected, value, refined=False)
+            return SparseLearnt(point=start, selected=selected, value=value)
         max_iter = PREPARING_ITERATIONS if preparing else schedule.max_iter
         max_iter = 0 if selected.broken_off else min(max_iter, schedule.max_iter)
         if refine and schedule.rivals and max_iter > TRIAL_ITERATIONS:
@@ -220,11 +201,11 @@ class _Learner:
             share = 1 / 3 if preparing else 1.0
             found = self._minimise(number, start, refine, max_iter, share)
         seconds = time.perf_counter() - begin
-        line = (len(basis), found.first_value, found.value, found.n_iter, seconds)
-        return Learnt(
-            found.point,
-            selected,
-            found.value,
+        line = Round(len(basis), found.first_value, found.value, found.n_iter, seconds)
+        return SparseLearnt(
+            point=found.point,
+            selected=selected,
+            value=found.value,
             refined=refine and found.n_iter > 0,
             converged=preparing or found.converged or selected.broken_off,
             interrupted=found.interrupted,
@@ -260,27 +241,22 @@ class _Learner:
         self.objective.approximation = chosen
         return best
 
-    def must_stop(self, learnt: Learnt | Minimum) -> bool:
+    def must_stop(self, learnt: SparseLearnt | Minimum) -> bool:
         """Tell whether time is up, or somebody wants to stop."""
         return self.stopped or learnt.interrupted or self.schedule.deadline.passed
 
-    def settle(self, learnt: Learnt) -> None:
-        """Bring the objective's state to the best point, whose scale is set where that is free.
-
-        The squared errors do not tell a common factor of kernel and noise, and the expected ones
-        would have it vanish: `mean(r^2 / t)`, what NLGPP would choose, makes the error bars right.
-        """
+    def settle(self, learnt: SparseLearnt) -> None:
+        """Bring the objective's state to the best point, whose scale is set where that is free."""
         assert learnt.point.basis is not None
         self._prepare(len(learnt.point.basis))
         learnt.value = self.objective.value(*self._arguments(learnt.point))
         if self.schedule.objective not in ("loo_cve", "gpe") or not self.schedule.learn_noise:
             return
         assert self.objective.state is not None
-        factor = loo_scale(self.objective.state)
-        kernel = learnt.point.kernel.scaled(factor) if np.isfinite(factor) and factor > 0 else None
-        if kernel is not None and kernel.within_bounds():
-            learnt.point = Point(kernel, factor * learnt.point.noise_variance, learnt.point.basis)
-            learnt.value = self.objective.value(*self._arguments(learnt.point))
+        point = rescaled(learnt.point, loo_scale(self.objective.state))
+        if point is not None:
+            learnt.point = point
+            learnt.value = self.objective.value(*self._arguments(point))
 
     def _watched(self, number: int, best: Point) -> bool:
         self.stopped = bool(self.watch(number, best, self.objective))
