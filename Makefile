@@ -52,10 +52,11 @@ test-everywhere: $(STAMPS)/test ## run the suite as other CPUs, thread counts, t
 mutants: $(STAMPS)/test ## break the numerical core on purpose; list what no test notices
 	$(PY) tools/mutants.py $(MUTANTS_ARGS)
 
-lint: $(STAMPS)/lint ## ruff (lint and format) and mypy
+lint: $(STAMPS)/lint ## ruff (lint and format), mypy, and the layers (who may import whom)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 format: $(STAMPS)/lint ## let ruff repair and format the files
 	$(PY) -m ruff check --fix .
