@@ -59,10 +59,26 @@ def grown(values, limit=100, watch=None, **stopping):
     """Return the path, and the size that the loop went back to."""
     toy = Toy(values)
     path = run(toy, Stopping(max_size=limit, **stopping), watch)
+    assert path.size == toy.kept
     return path, toy.kept
 
 
 # ------------------------------------------------------------------------------- the path
+
+
+@pytest.mark.parametrize(
+    ("reason", "broken_off", "cut_short"),
+    [
+        ("interrupted", True, True),
+        ("callback", True, True),
+        ("time_limit", False, True),
+        ("max_basis", False, False),
+        ("patience", False, False),
+    ],
+)
+def test_who_ended_a_path(reason, broken_off, cut_short):
+    path = Path(ForwardSelection.fields, reason=reason)
+    assert (path.broken_off, path.cut_short) == (broken_off, cut_short)
 
 
 def test_the_path_tells_what_happened():

@@ -97,6 +97,25 @@ def test_a_fit_with_stages():
     assert models == [{"n_features_in_": 3, "_posterior": each} for each in posteriors]
 
 
+def test_a_stage_that_begins_with_its_first_step():
+    estimator = Estimator()
+    progress = FitProgress(estimator, {})
+    progress.stage("select", 5, dict)
+    later = progress.later_stage("optimise", 3, dict)
+    assert [name for _, name, _ in estimator.log] == ["fit", "fit/select"]
+    later.step("iteration")
+    later.step("iteration")
+    progress.end()
+    events = [(what, name) for what, name, _ in estimator.log][2:]
+    assert events == [
+        ("end", "fit/select"),
+        ("begin", "fit/optimise"),
+        *[("begin", "fit/optimise/iteration"), ("end", "fit/optimise/iteration")] * 2,
+        ("end", "fit/optimise"),
+        ("end", "fit"),
+    ]
+
+
 def test_a_fit_without_stages():
     estimator = Estimator()
     progress = FitProgress(estimator, {})

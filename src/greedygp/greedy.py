@@ -94,7 +94,10 @@ class GreedyModel:
         raise NotImplementedError
 
     def go_back(self, size: int) -> None:
-        """Return to an earlier size, in place; a model without one stays as it is."""
+        """Return to an earlier size, in place.
+
+        A model that is larger than what is used of it stays as it is: `Path.size` tells.
+        """
 
     def recover(self) -> None:
         """Return to the last state that could be trusted, in place."""
@@ -108,10 +111,20 @@ class Path:
     steps: list[tuple] = field(default_factory=list)
     reason: str = ""
     seconds: float = 0.0
-    size: int = 0  # of the model after the last complete action
+    size: int = 0  # after the last complete action; when the loop has ended, what it went back to
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether somebody asked for the end: Ctrl-C, or a callback."""
+        return self.reason in ("interrupted", "callback")
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether it was broken off, or its time was up."""
+        return self.broken_off or self.reason == "time_limit"
 
     def as_array(self) -> np.ndarray:
         """Return the lines as a structured array."""
@@ -220,7 +233,8 @@ def run(
         path.reason = error.reason
         model.recover()
     path.seconds = time.perf_counter() - begin
-    model.go_back(stopping.size_to_keep(path.size))
+    path.size = stopping.size_to_keep(path.size)
+    model.go_back(path.size)
     return path
 
 

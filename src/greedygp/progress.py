@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["NEVER", "Deadline", "FitProgress", "Stage"]
+__all__ = ["NEVER", "Deadline", "FitProgress", "LaterStage", "Stage"]
 
 # What a callback's copy of the model needs besides the part that is being fitted.
 CARRIED = ("n_features_in_", "feature_names_in_", "classes_", "_scale", "_target_shape")
@@ -78,6 +78,12 @@ class FitProgress:
         self._stage = Stage(self, self._context.subcontext(task_name=name, max_subtasks=steps))
         return self._stage
 
+    def later_stage(
+        self, name: str, steps: int | None, model: Callable[[], FittedAttributes]
+    ) -> LaterStage:
+        """Return a stage that begins with its first step, and not at all if there is none."""
+        return LaterStage(lambda: self.stage(name, steps, model))
+
     def step(self, name: str) -> bool:
         """Report a step of a fit that has no stages; a true result asks to stop."""
         return self._step(self._context, name)
@@ -126,3 +132,17 @@ class Stage:
     def step(self, name: str) -> bool:
         """Report a step that is done; a true result asks to stop."""
         return self.progress._step(self.context, name)
+
+
+class LaterStage:
+    """A stage that begins with its first step."""
+
+    def __init__(self, begin: Callable[[], Stage]):
+        self._begin = begin
+        self._stage: Stage | None = None
+
+    def step(self, name: str) -> bool:
+        """Report a step that is done; a true result asks to stop."""
+        if self._stage is None:
+            self._stage = self._begin()
+        return self._stage.step(name)
