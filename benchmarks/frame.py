@@ -12,6 +12,7 @@ partition and kept in ``results/prepared/<group>/``.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
@@ -410,6 +411,7 @@ def _worker_pool(jobs: int) -> ProcessPoolExecutor:
 # Where it ran ------------------------------------------------------------------------------------
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """Versions of Python, of the packages that decide the numbers, and of the BLAS."""
     found = {"python": platform.python_version()}

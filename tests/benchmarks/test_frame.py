@@ -165,6 +165,7 @@ def test_only_and_methods_choose(go):
         go(suite, methods=["z"])
 
 
+@pytest.mark.slow
 def test_worker_processes_give_the_same_records(go, counts):
     suite = make_suite()
     go(suite, jobs=2)
@@ -173,6 +174,7 @@ def test_worker_processes_give_the_same_records(go, counts):
     assert [r["status"] for r in records] == ["ok"] * 8
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_a_failed_run(go):
     suite = make_suite(methods=[Method("dead", "Dead", {"dies": True})])
     go(suite, jobs=2, repeats=1)

@@ -79,6 +79,7 @@ def test_friedman_sets_have_noise_in_training_only():
     np.testing.assert_allclose(second.y_test, np.hypot(X[:, 0], reactance))
 
 
+@pytest.mark.slow
 def test_all_methods_run(tmp_path, fake_fastrvm):
     suite = replace(SUITE, tasks=[SMALL])
     failed = frame.run_suite(suite, repeats=1, results=tmp_path, report=lambda line: None)

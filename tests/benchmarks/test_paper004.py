@@ -204,6 +204,7 @@ def test_findings_fail_where_they_should():
     assert all(word in text for word, text in zip(words, failed, strict=True))
 
 
+@pytest.mark.slow  # exact signed-rank tests of many ties
 def test_the_page(tmp_path):
     pytest.importorskip("matplotlib")
     text = paper004_page.render(SUITE, made_up_records(AS_PRINTED, 6), tmp_path).read_text()

@@ -156,6 +156,7 @@ def fill(suite, results, repeats=2, methods=None):
 
 
 ENOUGH = {"paper003": 6}  # Wilcoxon's test of pairs can tell nothing of fewer
+LONG = ("paper003", "peers")  # pages of many comparisons, which have tests of their own
 
 
 @pytest.mark.usefixtures("saved_figures")
@@ -169,7 +170,14 @@ def test_figures_are_files(tmp_path):
     assert figure.stat().st_size > 5000
 
 
-@pytest.mark.parametrize("name", [name for name in SUITES if name != "ablation"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
+        for name in SUITES
+        if name != "ablation"
+    ],
+)
 def test_pages_of_the_paper_suites(name, tmp_path):
     pytest.importorskip("matplotlib")
     suite, repeats = SUITES[name], ENOUGH.get(name, 2)
