@@ -259,7 +259,7 @@ def test_a_kernel_that_overrides_nothing_can_be_fitted(model):
     assert relevance(model, X) is None
     assert "Quadratic" in str(model.summary())
     assert PosteriorDisplay.from_estimator(model, X).axes_ is not None
-    with pytest.raises(ValueError, match="kernel with one length scale a feature"):
+    with pytest.raises(ValueError, match="kernel with one length scale per feature"):
         RelevanceDisplay.from_estimator(model, X, method="ard")
 
 

@@ -1,9 +1,9 @@
 """What to do better next time, said by a warning at the end of a fit.
 
 Each function looks at one thing and returns a sentence, or None where all is well. They are silent
-unless something was lost: features that the kernel cannot tell apart by scale, error bars that the
-noise's bound made too narrow, a basis that ended while the criterion was falling. Each costs less
-than one step of the fit.
+unless something was lost: features of very different scales under one length scale, error bars made
+too narrow by a bound of the noise, a basis that ended while the criterion was still falling. Each
+costs less than one step of the fit.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = [
 
 Sentences = Iterator[str | None]
 
-MOST_SCALES = 1000.0  # between the spreads of two features under one length scale
+LARGEST_RATIO = 1000.0  # of the spreads of two features that share a length scale
 ROWS_LOOKED_AT = 10_000
-TOO_FAR = 4.0  # mean square of left-out errors in units of the error bars
-SMALL_SHARE = 0.01  # of the whole fall of a criterion
+LARGEST_ERROR = 4.0  # mean square of left-out errors, in units of the error bars
+SMALLEST_SHARE = 0.01  # of a criterion's whole fall, that its last steps must have
 
 
 def warn(sentences: Iterable[str | None]) -> None:
@@ -123,13 +123,13 @@ def uneven_scales(kernel: Any, X: Array) -> str | None:
         return None
     least = varying[np.argmin(spread[varying])]
     most = varying[np.argmax(spread[varying])]
-    if spread[most] <= MOST_SCALES * spread[least]:
+    if spread[most] <= LARGEST_RATIO * spread[least]:
         return None
     return (
         f"The kernel has one length scale for all features, but their standard deviations range "
         f"from {spread[least]:.1e} (feature {least}) to {spread[most]:.1e} (feature {most}): the "
         "small ones hardly count. Scale the features (StandardScaler in a pipeline), or give the "
-        "kernel one length scale a feature."
+        "kernel one length scale per feature."
     )
 
 
@@ -147,7 +147,7 @@ def low_noise(noise_variance: float, variance: float, error: float | None) -> st
         None: not known, but the system could not be solved as accurately as asked for.
     """
     if noise_variance > 1.01 * NOISE_BOUNDS[0] * variance or (
-        error is not None and not error > TOO_FAR
+        error is not None and not error > LARGEST_ERROR
     ):
         return None
     harm = (
@@ -218,7 +218,7 @@ def improving_at_limit(
         return None
     before = float(np.min(values[: max(1, size - int(patience))]))
     gain, fall = before - float(np.min(values)), float(values[0] - np.min(values))
-    if not np.isfinite(fall) or not gain > SMALL_SHARE * fall:
+    if not np.isfinite(fall) or not gain > SMALLEST_SHARE * fall:
         return None
     steps = min(int(patience), size - 1)
     return (

@@ -1,6 +1,6 @@
 """The only place that knows NumPy from torch: namespace, device, dtype, in-place products, solves.
 
-Two kinds of array live in the library. *Row arrays* (one entry a data row) live wherever the
+Two kinds of array live in the library. *Row arrays* (one entry per data row) live wherever the
 user's data live: NumPy, a torch device, or any other array-API namespace; they go through
 :class:`Backend`. *Basis arrays* (m, or m x m) are small, and are always float64 NumPy on the
 host, so that the factors of every backend are the same numbers.
@@ -168,8 +168,8 @@ class Backend:
     def weighted_product(self, rows: Array, weights: Array) -> np.ndarray:
         """Return `rows diag(weights) rows'` on the host, in float64.
 
-        NumPy's products of an array with its own transpose do half the work: there, the columns
-        of positive and of negative weight are multiplied apart.
+        NumPy computes only half of a product of an array with its own transpose. To have that, the
+        columns of positive and of negative weight are multiplied separately.
         """
         if not self._is_numpy:
             return self.host_product(rows * weights[None, :], rows.T)
@@ -186,7 +186,10 @@ class Backend:
         return self.xp.astype(array, self.float64, copy=False)
 
     def row_dots(self, left: Array, right: Array) -> np.ndarray:
-        """Return, on the host, the scalar products of the rows of both, summed in float64."""
+        """Return the dot product of each row of `left` with that of `right`, on the host, (c,).
+
+        It is summed in float64.
+        """
         if self.dtype != self.float64:
             return self.sums(left * right, axis=-1)
         return to_numpy(self.xp.vecdot(left, right))
@@ -197,7 +200,7 @@ class Backend:
 
     def take_rows(self, rows: Array, index: np.ndarray, out: Array) -> Array:
         """Fill `out` with some rows of an array, and return it."""
-        if self._is_numpy:  # where the index is known to be in range NumPy needs no buffer
+        if self._is_numpy:  # "clip" needs no buffer; the index is in range anyway
             return np.take(rows, index, axis=0, out=out, mode="clip")
         out[...] = self.xp.take(rows, self.integers(index), axis=0)
         return out
@@ -284,9 +287,9 @@ class Backend:
     # --- threads over blocks of rows -----------------------------------------------------------
 
     def block_sizes(self, n_rows: int, most: int = 8192) -> list[int]:
-        """Split the rows into blocks, a whole number of them for each thread.
+        """Split the rows into blocks, the same number of them for each thread.
 
-        torch and other namespaces bring their own threads: there the rows are one block.
+        torch and other libraries bring their own threads: there the rows are one block.
         """
         if not self._is_numpy:
             return [n_rows]
@@ -301,8 +304,8 @@ class Backend:
     ) -> list[Any]:
         """Apply the function to each item, in threads when there are several.
 
-        `light` work, a chain of short elementwise operations, is done one item after the other:
-        threads would spend more time on handing the interpreter's lock to each other.
+        `light` work is a chain of short elementwise operations. It is done one item after the
+        other, because threads would spend more time on handing the interpreter's lock around.
         """
         if light or len(items) == 1 or self.threads == 1:
             return [function(item) for item in items]
@@ -325,9 +328,9 @@ class Backend:
 
 
 class Background:
-    """Work that has been handed to the helper threads, to be asked for later.
+    """Work that has been handed to the helper threads; its results are asked for later.
 
-    What no helper has begun when the results are asked for, the caller does itself.
+    By then, the caller does itself whatever no helper has begun.
     """
 
     def __init__(self, backend: Backend, function: Callable[[Any], Any], items: Sequence[Any]):
@@ -361,5 +364,5 @@ class Background:
 
 @cache
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Return the process's helpers of the calling thread; a forked process makes its own."""
+    """Return the helper threads of a process; a forked process makes its own."""
     return ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix=f"greedygp-{process}")

@@ -1,8 +1,8 @@
 """Cholesky factors that grow by a row, and the only place where jitter exists.
 
 A factor `F` of an m x m matrix is kept in a larger host array (float64). Appending the row
-`(f', d)` costs O(m); solves cost O(m^2) a right-hand side. `factorise` makes a factor from a
-matrix; the jitter that it had to add is returned, so that whoever calls it can report it.
+`(f', d)` costs O(m); a solve costs O(m^2) for each right-hand side. `factorise` makes a factor from
+a matrix, and returns the jitter that it had to add, so that the caller can report it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ class GrowingMatrix:
     """A square matrix in a larger array, grown by a row and a column in place."""
 
     def __init__(self) -> None:
-        self._entries = np.eye(STEP)  # beyond the matrix: the identity, so that it can be solved
+        self._entries = np.eye(
+            STEP
+        )  # the identity beyond the matrix, so that all of it can be solved
         self.size = 0
 
     @property

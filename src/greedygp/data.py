@@ -8,19 +8,26 @@ import numpy as np
 
 from greedygp.arrays import Array, Backend, to_numpy
 
-__all__ = ["TargetScale", "TrainingData", "mean_variance", "variances"]
-
-
-def variances(columns: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return the variance of each column, (p,)."""
-    centred = columns - np.average(columns, axis=0, weights=weights)
-    return np.average(centred**2, axis=0, weights=weights)
+__all__ = ["TargetScale", "TrainingData", "feature_spreads", "mean_variance"]
 
 
 def mean_variance(y: np.ndarray, weights: np.ndarray | None) -> float:
     """Return the variance of y (n, p), averaged over its columns; one where it is constant."""
-    variance = float(np.mean(variances(y, weights)))
+    variance = float(np.mean(_variances(y, weights)))
     return variance if variance > 1e-300 else 1.0
+
+
+def feature_spreads(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return the standard deviation of each feature, (D,); one where it is constant."""
+    spread = np.sqrt(_variances(X, weights))
+    rounding = 8.0 * np.finfo(np.float64).eps * np.max(np.abs(X), axis=0)
+    spread[spread <= np.maximum(rounding, 1e-300)] = 1.0
+    return spread
+
+
+def _variances(columns: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    centred = columns - np.average(columns, axis=0, weights=weights)
+    return np.average(centred**2, axis=0, weights=weights)
 
 
 @dataclass
@@ -59,7 +66,7 @@ class TargetScale:
         return values if shape else values[:, 0]
 
     def covariance(self, covariance: Array, shape: tuple) -> Array:
-        """Return a covariance (N, N) in the units of y, a last axis for several targets."""
+        """Return a covariance (N, N) in the units of y; several targets have a last axis."""
         backend = Backend(covariance)
         values = covariance[:, :, None] * backend.asarray(self.width**2)
         return values if shape else values[:, :, 0]

@@ -7,10 +7,11 @@ the noise variance by L-BFGS. An evaluation costs O(n^3), so n is a few hundred.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from greedygp.data import mean_variance, variances
+from greedygp.data import feature_spreads, mean_variance
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.full_gp import evidence
 from greedygp.hyperparameters import Evaluation, Point, moving_parts
@@ -21,10 +22,12 @@ from greedygp.progress import NEVER, Deadline
 __all__ = ["default_kernel", "subset_evidence"]
 
 SUBSET_ROWS = 500
-NOTHING_LEARNT = 0.5  # the noise's share of the variance of y at which other starts are tried
-SHORTER = (0.3, 0.1, 0.03)  # length scales of the other starts, relative to the default
-CLEARLY = 0.02  # nats a row by which another start must be better
-NOISE_LEVELS = np.array([0.01, 0.1, 0.5])  # to begin with, relative to the variance of y
+NOISE_LEVELS = np.array([0.01, 0.1, 0.5])  # where the noise starts, relative to y's variance
+ONLY_NOISE = 0.5  # where the noise has this share of y's variance, shorter length scales are tried
+SHORTER_SCALES = (0.3, 0.1, 0.03)  # relative to the default
+CLEAR_GAIN = 0.02  # nats per row by which shorter length scales must be better
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray | None]  # X (n, D), y (n, p), weights (n,)
 
 
 def default_kernel(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Gaussian:
@@ -36,12 +39,10 @@ def default_kernel(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> 
     y : (n, p) array
     weights : (n,) array or None
     """
-    spread = np.sqrt(variances(X, weights))
-    rounding = 8.0 * np.finfo(np.float64).eps * np.max(np.abs(X), axis=0)
-    spread[spread <= np.maximum(rounding, 1e-300)] = 1.0
-    length_scale = spread * np.sqrt(X.shape[1])
-    square = float(np.mean(np.average(y**2, axis=0, weights=weights)))  # the prior mean is zero
-    return Gaussian(variance=square if square > 1e-300 else 1.0, length_scale=length_scale)
+    # Mean squares rather than variances, since the prior mean is zero.
+    square = float(np.mean(np.average(y**2, axis=0, weights=weights)))
+    variance = square if square > 1e-300 else 1.0
+    return Gaussian(variance, feature_spreads(X, weights) * np.sqrt(X.shape[1]))
 
 
 def subset_evidence(
@@ -62,7 +63,7 @@ def subset_evidence(
     Parameters
     ----------
     kernel : Kernel or None
-        The start; None: an ARD Gaussian scaled to the data.
+        Where to start; None: an ARD Gaussian scaled to the data.
     noise_variance : float or None
         Held fixed; None: learnt.
     X, y : (n, D) and (n, p) or (n,) arrays
@@ -85,37 +86,64 @@ def subset_evidence(
     True
     """
     y = y[:, None] if y.ndim == 1 else y
-    given = kernel is not None
-    kernel = kernel if kernel is not None else default_kernel(X, y, weights)
-    if X.shape[0] > n_rows:
-        rows = np.sort(np.random.default_rng(random_state).choice(len(X), n_rows, replace=False))
-        X, y = X[rows], y[rows]
-        weights = None if weights is None else weights[rows]
-    variance = mean_variance(y, weights)
-    levels = variance * NOISE_LEVELS if noise_variance is None else [noise_variance]
+    first = default_kernel(X, y, weights) if kernel is None else kernel
+    rows = _random_rows(X, y, weights, n_rows, random_state)
+    variance = mean_variance(rows[1], rows[2])
+    search = _Search(noise_variance, variance, learn_kernel, max_iter, deadline)
+    found = search.minimum(first, *rows)
+    only_noise = found.point.noise_variance >= ONLY_NOISE * variance
+    if kernel is None and learn_kernel and only_noise and not found.interrupted:
+        return _with_shorter_scales(search, first, found, *_distinct_rows(*rows))
+    return found
 
-    def search(kernel: Kernel, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Minimum:
+
+@dataclass(frozen=True)
+class _Search:
+    """What moves in a search, from where, and how long; `variance` is that of the targets."""
+
+    noise_variance: float | None
+    variance: float
+    learn_kernel: bool
+    max_iter: int
+    deadline: Deadline
+
+    def minimum(
+        self, kernel: Kernel, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
+    ) -> Minimum:
+        """Search from a kernel and the best of some noise variances."""
+
         def objective(point: Point) -> Evaluation:
             return evidence(point.kernel, point.noise_variance, X, y, weights)
 
+        noise = self.noise_variance
+        levels = self.variance * NOISE_LEVELS if noise is None else [noise]
         point = _best_start(objective, [Point(kernel, float(level)) for level in levels])
         coordinates = moving_parts(
-            point, variance, kernel=learn_kernel, noise=noise_variance is None
+            point, self.variance, kernel=self.learn_kernel, noise=noise is None
         )
-        return minimise(objective, coordinates, max_iter=max_iter, deadline=deadline)
+        return minimise(objective, coordinates, max_iter=self.max_iter, deadline=self.deadline)
 
-    found = search(kernel, X, y, weights)
-    learnt = found.point.noise_variance < NOTHING_LEARNT * variance
-    if given or not learn_kernel or learnt or found.interrupted:
-        return found
-    # Nothing but noise was found: perhaps the function changes over shorter distances. It must
-    # show clearly, for a kernel of tiny length scales is noise by another name; and it must show
-    # among rows that differ, for such a kernel explains copies of a row perfectly.
-    distinct = _distinct_rows(X, y, weights)
-    best, least = found, evidence(found.point.kernel, found.point.noise_variance, *distinct).value
-    least -= CLEARLY * len(distinct[0])
-    for factor in SHORTER:
-        other = search(_shortened(kernel, factor), *distinct)
+
+def _with_shorter_scales(
+    search: _Search,
+    kernel: Kernel,
+    found: Minimum,
+    X: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+) -> Minimum:
+    """Try shorter length scales where nothing but noise was found; return the best minimum.
+
+    Perhaps the function changes over shorter distances. The gain must be clear, because a kernel
+    of tiny length scales is noise by another name. The rows must be distinct, because such a kernel
+    explains copies of a row perfectly.
+    """
+    best = found
+    least = evidence(found.point.kernel, found.point.noise_variance, X, y, weights).value
+    least -= CLEAR_GAIN * len(X)
+    for factor in SHORTER_SCALES:
+        shorter = kernel.with_theta(kernel.theta + np.log(factor) * kernel.is_length_scale)
+        other = search.minimum(shorter, X, y, weights)
         if other.interrupted:
             return other
         if other.value < least:
@@ -123,18 +151,25 @@ def subset_evidence(
     return best
 
 
-def _distinct_rows(
-    X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def _random_rows(
+    X: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    n_rows: int,
+    random_state: np.random.Generator | int | None,
+) -> Rows:
+    """Return at most `n_rows` of the rows, in their order."""
+    if X.shape[0] <= n_rows:
+        return X, y, weights
+    rows = np.sort(np.random.default_rng(random_state).choice(len(X), n_rows, replace=False))
+    return X[rows], y[rows], None if weights is None else weights[rows]
+
+
+def _distinct_rows(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Rows:
     """Return every row once, whether it came as copies or with a weight above one."""
     _, first = np.unique(np.hstack([X, y]), axis=0, return_index=True)
     first = np.sort(first)
     return X[first], y[first], None if weights is None else np.minimum(weights[first], 1.0)
-
-
-def _shortened(kernel: Kernel, factor: float) -> Kernel:
-    """Return the kernel with other length scales."""
-    return kernel.with_theta(kernel.theta + np.log(factor) * kernel.is_length_scale)
 
 
 def _best_start(objective: Callable[[Point], Evaluation], points: list[Point]) -> Point:

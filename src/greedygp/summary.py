@@ -1,7 +1,7 @@
 """The essential facts of a fitted model, as text and as a table of HTML.
 
-Everything is read from fitted attributes, so that one mixin serves all families. Several classes
-have one entry for each in some attributes; then the facts list them.
+Everything is read from fitted attributes, so one mixin serves all families. With several classes
+some attributes have one entry for each class; the facts then list them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from greedygp.fitted import each, relevance
 __all__ = ["Summary", "SummaryMixin"]
 
 MOST_FEATURES, MOST_CLASSES = 5, 8
-LONGEST = 160  # characters of a kernel
+LONGEST_KERNEL = 160  # characters
 NUMBER = re.compile(r"\d+\.\d+(e[+-]?\d+)?")
 MEASURES = {
     "gcv_": "generalised cross-validation",
@@ -104,7 +104,7 @@ def _facts(model: Any) -> Iterator[tuple[str, str]]:
     kernel = each(getattr(model, "kernel_", None))
     if kernel:
         shown = NUMBER.sub(lambda number: f"{float(number[0]):.4g}", str(kernel[0]))
-        shown = shown if len(shown) <= LONGEST else shown[: LONGEST - 4] + " ..."
+        shown = shown if len(shown) <= LONGEST_KERNEL else shown[: LONGEST_KERNEL - 4] + " ..."
         yield "kernel", shown if len(kernel) == 1 else f"{shown} (of the first class)"
     if hasattr(model, "n_basis_"):
         reasons = dict.fromkeys(str(reason) for reason in each(getattr(model, "stop_reason_", ())))

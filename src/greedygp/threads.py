@@ -1,8 +1,8 @@
 """Who has the threads: BLAS, or the blocks of rows that the library works on itself.
 
 How many threads a BLAS library uses is a property of the process. threadpoolctl sees to it that
-threads of a user's program do not undo each other's limits: one of them controls a library, and
-what the others ask for is passed over.
+threads of a user's program do not undo each other's limits: one of them controls the library, and
+requests of the others are ignored.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def thread_count() -> int:
 
 @contextmanager
 def serial_blas(threads: int) -> Iterator[None]:
-    """While this lasts, no BLAS library has threads; so many are there for blocks of rows."""
+    """While this lasts, BLAS is serial, and `threads` of them are there for blocks of rows."""
     granted = _granted.set(threads)
     try:
         with _blas().limit(limits=1):
@@ -48,12 +48,13 @@ def serial_blas(threads: int) -> Iterator[None]:
 def numpy_threads_only() -> Iterator[None]:
     """While this lasts, no BLAS library but NumPy's has threads.
 
-    NumPy's and SciPy's wheels bring a library each. Threads of one wait for work in a loop for a
-    while after each call, and take the cores from those of the other, where calls alternate.
+    NumPy's and SciPy's wheels each bring a library of their own. After a call its threads spin for
+    a while, waiting for more work. Where calls to both alternate, each takes the cores from the
+    other.
     """
     paths = [library.filepath for library in _blas().lib_controllers]
     others = [path for path in paths if "numpy" not in path]
-    if others == paths:  # there is one library for both, or nobody knows
+    if others == paths:  # one library serves both, or it cannot be told
         yield
         return
     with _blas().select(filepath=others).limit(limits=1):

@@ -1,9 +1,9 @@
 """Triangular solves in place that let other threads run.
 
-SciPy's wrappers of BLAS keep the interpreter's lock while they compute, so that threads which work
-on blocks of rows would wait for each other. The same routine is also exported for compiled code
-(`scipy.linalg.cython_blas`); called through ctypes it runs without the lock, and on rows that are
-only part of wider ones.
+SciPy's wrappers of BLAS hold the interpreter's lock while they compute, so threads that work on
+blocks of rows would wait for each other. SciPy exports the same routine for compiled code
+(`scipy.linalg.cython_blas`). Called through ctypes it runs without the lock, and also on a part of
+wider rows.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from scipy.special import chdtri, ndtri
 from greedygp.classification.points import Evaluation, Point, moving_parts
 from greedygp.classification.prior import Prior
 from greedygp.classification.propagation import propagated_evidence
+from greedygp.data import feature_spreads
 from greedygp.kernels import Gaussian, Kernel
 from greedygp.minimise import Minimum, minimise
 from greedygp.progress import Deadline
@@ -35,11 +36,7 @@ OPTIMISER_TOL = 1e-5  # relative improvement of the sum over rows
 
 def starting_kernel(X: np.ndarray, weights: np.ndarray | None) -> Gaussian:
     """Return a Gaussian with a length scale for each feature, scaled to the data (n, D)."""
-    centred = X - np.average(X, axis=0, weights=weights)
-    spread = np.sqrt(np.average(centred**2, axis=0, weights=weights))
-    rounding = 8.0 * np.finfo(np.float64).eps * np.max(np.abs(X), axis=0)
-    spread[spread <= np.maximum(rounding, 1e-300)] = 1.0
-    return Gaussian(variance=VARIANCE, length_scale=spread * np.sqrt(X.shape[1]))
+    return Gaussian(VARIANCE, feature_spreads(X, weights) * np.sqrt(X.shape[1]))
 
 
 def starting_bias(y: np.ndarray, mass: np.ndarray, kernel: Kernel, X: np.ndarray) -> float:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.kernels.base import Kernel, ParametricKernel
+from greedygp.kernels.base import Kernel
 from greedygp.kernels.linear import Constant, Linear
+from greedygp.kernels.parametric import ParametricKernel
 from greedygp.kernels.stationary import Gaussian, Matern
 
 __all__ = ["as_kernel", "from_sklearn"]

@@ -31,7 +31,7 @@ def as_inputs(*inputs: Any) -> tuple[Array, ...]:
 
 
 class Cross:
-    """The kernel against fixed inputs: `cross(A)` is `K(A, B)`, all about B prepared once."""
+    """The kernel against fixed inputs B: `cross(A)` is `K(A, B)`; B is prepared only once."""
 
     def __init__(self, B: Array):
         self.backend = Backend(B)

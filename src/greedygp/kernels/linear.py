@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
-
 import numpy as np
 
 from greedygp.arrays import Array, Backend
-from greedygp.kernels.base import ParametricKernel
 from greedygp.kernels.cross import Cross, as_inputs
+from greedygp.kernels.parametric import ParametricKernel
 
 __all__ = ["Constant", "Linear"]
 
@@ -38,15 +35,6 @@ class Constant(ParametricKernel):
 
     variance: float
 
-    def __init__(
-        self,
-        variance: float = 1.0,
-        *,
-        fixed: str | Iterable[str] = (),
-        variance_bounds: Any = None,
-    ):
-        self._store(fixed, variance=(variance, variance_bounds))
-
     def diag(self, A: Array) -> Array:
         (A,) = as_inputs(A)
         return Backend(A).full((A.shape[0],), self.variance)
@@ -57,11 +45,11 @@ class Constant(ParametricKernel):
 
     def _gradients(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
         backend = Backend(A)
-        theta_gradient = self._pick(variance=self.variance * backend.sums(W))
+        theta_gradient = self._free_vector(variance=self.variance * backend.sums(W))
         return theta_gradient, backend.zeros(A.shape)
 
     def diag_gradient(self, w: Array, A: Array) -> np.ndarray:
-        return self._pick(variance=self.variance * Backend(w).sums(w))
+        return self._free_vector(variance=self.variance * Backend(w).sums(w))
 
     def diag_input_gradient(self, w: Array, A: Array) -> Array:
         (A,) = as_inputs(A)
@@ -116,15 +104,6 @@ class Linear(ParametricKernel):
 
     variance: float | np.ndarray
 
-    def __init__(
-        self,
-        variance: float | Sequence[float] = 1.0,
-        *,
-        fixed: str | Iterable[str] = (),
-        variance_bounds: Any = None,
-    ):
-        self._store(fixed, variance=(variance, variance_bounds))
-
     def diag(self, A: Array) -> Array:
         (A,) = as_inputs(A)
         self.check_features(A.shape[1])
@@ -161,8 +140,8 @@ class Linear(ParametricKernel):
 
     def _slopes(self, per_feature: np.ndarray) -> np.ndarray:
         """Return `dF/dtheta` from the derivatives by each feature's variance."""
-        per_feature = self.variance * per_feature
-        return self._pick(variance=per_feature if np.ndim(self.variance) else per_feature.sum())
+        by_log = self.variance * per_feature
+        return self._free_vector(variance=by_log if np.ndim(self.variance) else by_log.sum())
 
 
 class _LinearCross(Cross):

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from greedygp.arrays import Array, Backend, to_numpy
-from greedygp.kernels.base import ParametricKernel
 from greedygp.kernels.cross import Cross, as_inputs
+from greedygp.kernels.parametric import ParametricKernel
 
 __all__ = ["Gaussian", "Matern"]
 
@@ -82,10 +82,25 @@ class Stationary(ParametricKernel):
 
     _parameters = ("variance", "length_scale")
     _per_feature = ("length_scale",)
-    _lengths = ("length_scale",)
+    _length_scales = ("length_scale",)
 
     variance: float
     length_scale: float | np.ndarray
+
+    def __init__(
+        self,
+        variance: float = 1.0,
+        length_scale: float | Sequence[float] = 1.0,
+        *,
+        fixed: str | Iterable[str] = (),
+        variance_bounds: Any = None,
+        length_scale_bounds: Any = None,
+    ):
+        self._store(
+            fixed,
+            variance=(variance, variance_bounds),
+            length_scale=(length_scale, length_scale_bounds),
+        )
 
     def length_scales(self, n_features: int) -> np.ndarray:
         return np.array(np.broadcast_to(self.length_scale, n_features))
@@ -123,7 +138,7 @@ class Stationary(ParametricKernel):
         spread = xp.sum(rows * X * X - 2.0 * X * R_Y, axis=0, dtype=xp.float64)
         spread = to_numpy(spread + xp.sum(columns * Y * Y, axis=0))
         per_feature = -2.0 * spread
-        theta_gradient = self._pick(
+        theta_gradient = self._free_vector(
             variance=total,
             length_scale=per_feature if np.ndim(self.length_scale) else per_feature.sum(),
         )
@@ -133,7 +148,7 @@ class Stationary(ParametricKernel):
 
     def diag_gradient(self, w: Array, A: Array) -> np.ndarray:
         total = self.variance * Backend(w).sums(w)
-        return self._pick(variance=total, length_scale=np.zeros_like(self.length_scale))
+        return self._free_vector(variance=total, length_scale=np.zeros_like(self.length_scale))
 
     def diag_input_gradient(self, w: Array, A: Array) -> Array:
         (A,) = as_inputs(A)
@@ -171,21 +186,6 @@ class Gaussian(Stationary):
     >>> kernel.with_theta(np.log([3.0, 4.0])).length_scale.round(12)
     array([3., 4.])
     """
-
-    def __init__(
-        self,
-        variance: float = 1.0,
-        length_scale: float | Sequence[float] = 1.0,
-        *,
-        fixed: str | Iterable[str] = (),
-        variance_bounds: Any = None,
-        length_scale_bounds: Any = None,
-    ):
-        self._store(
-            fixed,
-            variance=(variance, variance_bounds),
-            length_scale=(length_scale, length_scale_bounds),
-        )
 
     def _cross(self, B: Array) -> StationaryCross:
         return _GaussianCross(B, self)
@@ -261,10 +261,12 @@ class Matern(Stationary):
         if nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"nu of Matern must be 0.5, 1.5 or 2.5, got {nu!r}")
         self.nu = float(nu)
-        self._store(
-            fixed,
-            variance=(variance, variance_bounds),
-            length_scale=(length_scale, length_scale_bounds),
+        super().__init__(
+            variance,
+            length_scale,
+            fixed=fixed,
+            variance_bounds=variance_bounds,
+            length_scale_bounds=length_scale_bounds,
         )
 
     def _arguments(self) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class RelevanceDisplay:
         if method == "auto":
             method = "ard" if X is None else "slope"
         values = slopes(estimator, X) if method == "slope" else relevance(estimator, X)
-        values = fitted_attribute(inner, values, "kernel with one length scale a feature")
+        values = fitted_attribute(inner, values, "kernel with one length scale per feature")
         if feature_names is None:
             known = getattr(inner, "feature_names_in_", None)
             feature_names = [f"x{k}" for k in range(len(values))] if known is None else list(known)
