@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp.arrays import to_numpy
-from greedygp.data import TargetScale, TrainingData
+from greedygp.data import TargetScale, TrainingData, feature_spreads, mean_variance
 
 
 def targets(n=12, p=2, seed=0):
@@ -128,3 +128,35 @@ class TestTrainingData:
         TrainingData(X, y, np.arange(12.0), True)
         assert_array_equal(X, self.X)
         assert_array_equal(y, targets())
+
+
+class TestSpreads:
+    def test_features_in_units_of_their_own(self):
+        X = targets(p=3)
+        assert_allclose(feature_spreads(X, None), X.std(axis=0))
+        X[:, 1] = 0.1
+        assert feature_spreads(X, None)[1] == 1.0
+
+    def test_the_variance_is_averaged_over_the_columns(self):
+        y = targets()
+        assert_allclose(mean_variance(y, None), y.var(axis=0).mean())
+        assert mean_variance(np.full((5, 2), 7.0), None) == 1.0
+
+    def test_a_weight_repeats_the_row(self):
+        y, weights = targets(), np.random.default_rng(1).integers(1, 4, size=12)
+        repeated = np.repeat(y, weights, axis=0)
+        counted = weights.astype(float)
+        assert_allclose(mean_variance(y, counted), mean_variance(repeated, None))
+        assert_allclose(feature_spreads(y, counted), feature_spreads(repeated, None))
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 12)])
+def test_rows_on_the_host(weights):
+    X, y = targets(p=3).astype(np.float32), targets(seed=1).astype(np.float32)
+    data = TrainingData(X, y, weights, normalize=True)
+    host_X, host_y, host_weights = data.on_host()
+    assert host_X.dtype == host_y.dtype == np.float64
+    assert_array_equal(host_X, X)
+    assert_allclose(host_y, data.scale.normalised(y), rtol=1e-6)
+    assert (host_weights is None) == (weights is None)
+    assert_allclose(data.spread, 1.0, rtol=1e-6)
