@@ -1,11 +1,21 @@
 """Rows in blocks: covering, mapping, adding up, gathering."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from greedygp.arrays import Backend, to_numpy
-from greedygp.rows import Rows
+from greedygp.rows import RowBlock, Rows, add_up
+
+
+@dataclass
+class Numbered(RowBlock):
+    place: Any
+    table: Any
+
 
 SIZES = {"one block": [11], "three blocks": [5, 2, 4], "a block for each row": [1] * 11}
 
@@ -20,19 +30,26 @@ def rows(request, sizes, monkeypatch):
     """Rows 0..10 that know their own number, and (in float32) a matrix of capacity 4."""
     xp = pytest.importorskip(request.param)
     monkeypatch.setattr(Backend, "block_sizes", lambda self, n_rows, most=8192: sizes)
-    made = Rows(Backend(xp.asarray([0.0], dtype=xp.float32)), 11)
-    for block in made.blocks:
-        block.place = made.backend.asarray(np.arange(block.start, block.stop))
-        lines = np.arange(4)[:, None] * 100
-        block.table = made.backend.asarray(lines + np.arange(block.start, block.stop))
-    return made
+    backend = Backend(xp.asarray([0.0], dtype=xp.float32))
+
+    def numbered(block):
+        places, lines = np.arange(block.start, block.stop), np.arange(4)[:, None] * 100
+        return Numbered(
+            block.number,
+            block.start,
+            block.stop,
+            place=backend.asarray(places),
+            table=backend.asarray(lines + places),
+        )
+
+    return Rows(backend, 11).with_state(numbered)
 
 
 def test_blocks_cover_the_rows_in_order(rows, sizes):
     assert [block.number for block in rows.blocks] == list(range(len(sizes)))
     covered = [i for block in rows.blocks for i in range(block.start, block.stop)]
     assert covered == list(range(rows.n_rows)) == list(range(11))
-    assert [block.stop - block.start for block in rows.blocks] == sizes
+    assert [block.width for block in rows.blocks] == sizes
 
 
 def test_real_block_sizes_cover_the_rows():
@@ -87,6 +104,22 @@ def test_a_sum_leaves_the_parts_alone(rows):
     assert_array_equal(parts, np.ones((len(rows.blocks), 2)))
 
 
+def test_other_state_of_the_same_rows(rows):
+    other = rows.with_state(lambda block: RowBlock(block.number, block.start, block.stop))
+    assert [type(block) for block in rows.blocks] == [Numbered] * len(rows.blocks)
+    assert [type(block) for block in other.blocks] == [RowBlock] * len(rows.blocks)
+    assert other.n_rows == rows.n_rows
+    assert other.sum(lambda block: block.width) == 11
+
+
+def test_adding_up():
+    assert add_up([2.5]) == 2.5
+    assert add_up([1, 2, 3]) == 6
+    count, (first, second) = add_up([(1, (np.ones(2), 10)), (2, (np.ones(2), 20))])
+    assert (count, second) == (3, 30)
+    assert_array_equal(first, [2.0, 2.0])
+
+
 def test_concatenate(rows):
     assert_array_equal(to_numpy(rows.concatenate(lambda block: block.place)), np.arange(11))
     table = to_numpy(rows.concatenate(lambda block: block.table))
@@ -97,21 +130,21 @@ class TestGather:
     index = np.array([10, 0, 3, 3, 7])
 
     def test_a_vector(self, rows):
-        gathered = rows.gather("place", self.index)
+        gathered = rows.gather(lambda block: block.place, self.index)
         assert isinstance(gathered, np.ndarray)
         assert gathered.dtype == np.float64
         assert_array_equal(gathered, self.index)
 
     def test_a_matrix_gives_a_line_for_each_row(self, rows):
         expected = self.index[:, None] + np.arange(4) * 100
-        assert_array_equal(rows.gather("table", self.index), expected)
+        assert_array_equal(rows.gather(lambda block: block.table, self.index), expected)
 
     @pytest.mark.parametrize("length", [0, 1, 3])
     def test_only_the_first_lines(self, rows, length):
         expected = self.index[:, None] + np.arange(length) * 100
-        assert_array_equal(rows.gather("table", self.index, length), expected)
+        assert_array_equal(rows.gather(lambda block: block.table[:length, :], self.index), expected)
 
     def test_nobody(self, rows):
         nobody = np.empty(0, dtype=np.intp)
-        assert rows.gather("place", nobody).shape == (0,)
-        assert rows.gather("table", nobody, 2).shape == (0, 2)
+        assert rows.gather(lambda block: block.place, nobody).shape == (0,)
+        assert rows.gather(lambda block: block.table[:2, :], nobody).shape == (0, 2)

@@ -1,29 +1,43 @@
-"""The rows of the data and what is known of each: map, reduce, gather, and nothing else.
+"""The rows of the data and what is known of each: map, sum, concatenate, gather, and nothing else.
 
-Row state never leaves this object as one array. An algorithm hands `Rows.map` a function of one
-:class:`RowBlock`; what the function returns is small (basis-sized or candidate-sized) and is
-added up by `Rows.sum`. So the same code runs on one array, on blocks in threads, and on a device;
-blocks that live on other machines need only another `map`.
+Row state never leaves this object as one array. A family describes what it knows of some rows by a
+subclass of :class:`RowBlock`, a dataclass of named arrays. An algorithm hands `Rows.map` a function
+of one block; what the function returns is small (basis-sized or candidate-sized) and is added up by
+`Rows.sum`. So the same code runs on one array, on blocks in threads, and on a device. This module
+and `arrays.py` are the only ones that know where rows live: blocks in a file or on other machines
+need only another `map`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from greedygp.arrays import Array, Backend, Background, to_numpy
 
-__all__ = ["RowBlock", "Rows"]
+__all__ = ["RowBlock", "Rows", "add_up"]
 
 
-class RowBlock(SimpleNamespace):
-    """The state of some consecutive rows: a bag of named arrays whose last axis is the row.
+@dataclass
+class RowBlock:
+    """Some consecutive rows of the data.
 
-    `start` and `stop` are the rows' places in the whole data; the algorithms add the rest.
+    A subclass adds what a family knows of them: named arrays whose last axis is the row (of the
+    inputs, the first).
     """
+
+    number: int  # of the block
+    start: int  # its first row's place in the whole data
+    stop: int  # the place after its last row's
+
+    @property
+    def width(self) -> int:
+        """How many rows there are."""
+        return self.stop - self.start
 
     def owns(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which of the global row numbers lie here, and their places in the block."""
@@ -31,8 +45,12 @@ class RowBlock(SimpleNamespace):
         return where, index[where] - self.start
 
 
-class Rows:
-    """All rows, in blocks.
+B = TypeVar("B", bound=RowBlock)
+C = TypeVar("C", bound=RowBlock)
+
+
+class Rows(Generic[B]):
+    """All rows, in blocks, of which only the places are known at first.
 
     Parameters
     ----------
@@ -47,45 +65,52 @@ class Rows:
         self.n_rows = n_rows
         stops = np.cumsum(backend.block_sizes(n_rows))
         starts = np.concatenate([[0], stops[:-1]])
-        self.blocks = [
+        self.blocks: Sequence[Any] = [
             RowBlock(number=i, start=int(a), stop=int(b))
             for i, (a, b) in enumerate(zip(starts, stops, strict=True))
         ]
 
-    def map(self, function: Callable[[RowBlock], Any], *, light: bool = False) -> list[Any]:
+    def with_state(self, make: Callable[[B], C]) -> Rows[C]:
+        """Return the same rows in blocks that `make` makes of these."""
+        other: Any = copy.copy(self)
+        other.blocks = self.map(make)
+        return other
+
+    def map(self, function: Callable[[B], Any], *, light: bool = False) -> list[Any]:
         """Apply the function to every block and return what it gives, in the blocks' order."""
         return self.backend.map(function, self.blocks, light=light)
 
-    def sum(self, function: Callable[[RowBlock], Any], *, light: bool = False) -> Any:
+    def sum(self, function: Callable[[B], Any], *, light: bool = False) -> Any:
         """Apply the function to every block and add up what it gives (arrays, tuples of them)."""
-        parts = self.map(function, light=light)
-        if isinstance(parts[0], tuple):
-            return tuple(sum(values[1:], start=values[0]) for values in zip(*parts, strict=True))
-        return sum(parts[1:], start=parts[0])
+        return add_up(self.map(function, light=light))
 
-    def start(self, function: Callable[[RowBlock, Any], Any], parts: list) -> Background:
+    def start(self, function: Callable[[B, Any], Any], parts: list) -> Background:
         """Begin to apply the function to every block and part, behind what the caller does."""
         work = [(block, part) for block in self.blocks for part in parts]
         return Background(self.backend, lambda item: function(*item), work)
 
-    def concatenate(self, function: Callable[[RowBlock], Array]) -> Array:
+    def concatenate(self, function: Callable[[B], Array]) -> Array:
         """Apply the function to every block and join its results along their last axis."""
         parts = self.map(function, light=True)
         return parts[0] if len(parts) == 1 else self.backend.xp.concat(parts, axis=-1)
 
-    def gather(self, name: str, index: np.ndarray, length: int | None = None) -> np.ndarray:
-        """Return the entries of one named array at some rows, on the host in float64.
+    def gather(self, array: Callable[[B], Array], index: np.ndarray) -> np.ndarray:
+        """Return what an array has at some rows, on the host in float64: one line per row.
 
-        `length` keeps only the first so many lines of an array of shape (capacity, rows).
+        `array` gives each block's part of it, whose last axis is the row.
         """
-        first = getattr(self.blocks[0], name)
-        lines = first.shape[:-1] if length is None else (length,)
-        gathered = np.empty((len(index), *lines))
-        for block in self.blocks:
+        parts = self.map(array, light=True)
+        gathered = np.empty((len(index), *parts[0].shape[:-1]))
+        for block, part in zip(self.blocks, parts, strict=True):
             where, local = block.owns(index)
             if len(where):
-                array = getattr(block, name)
-                array = array if length is None else array[:length, :]
-                columns = self.backend.xp.take(array, self.backend.integers(local), axis=-1)
+                columns = self.backend.xp.take(part, self.backend.integers(local), axis=-1)
                 gathered[where] = np.moveaxis(to_numpy(columns), -1, 0)
         return gathered
+
+
+def add_up(parts: Sequence[Any]) -> Any:
+    """Return the sum of what the blocks gave: numbers, arrays, or tuples of them."""
+    if isinstance(parts[0], tuple):
+        return tuple(add_up(values) for values in zip(*parts, strict=True))
+    return sum(parts[1:], start=parts[0])

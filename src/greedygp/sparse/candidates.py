@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from greedygp.arrays import Array, Backend, Background, to_numpy
-from greedygp.rows import RowBlock
+from greedygp.sparse.row_state import SparseRows
 from greedygp.sparse.state import AppendedRow, Column, SparseState
 
 __all__ = [
@@ -49,7 +49,7 @@ def dependence_tolerance(backend: Backend) -> float:
 
 @dataclass
 class Candidates:
-    """Some candidates and their state; host arrays have a line, row arrays a row, a candidate.
+    """Some candidates and their state: one line per candidate, of host and of row arrays.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Candidates:
     z, nu : (c, m) arrays
     stable : bool
         Which form the rows are in.
-    base, residual : lists of (c, T) row arrays, one a block
+    base, residual : lists of (c, T) row arrays, one for each block
         `residual` is None where no criterion asked for it.
     """
 
@@ -116,14 +116,8 @@ class Candidates:
 
 def _at_rows(state: SparseState, rows: list[Array], index: np.ndarray) -> np.ndarray:
     """Return some columns of whitened rows, with the whitening undone, on the host."""
-    values = np.empty((*rows[0].shape[:-1], len(index)))
-    for block in state.rows.blocks:
-        places, local = block.owns(index)
-        if len(places):
-            columns = state.backend.integers(local)
-            taken = state.backend.xp.take(rows[block.number], columns, axis=-1)
-            values[..., places] = to_numpy(taken)
-    return values / state.rows.gather("scale", index)
+    columns = state.rows.gather(lambda block: rows[block.number], index)
+    return np.ascontiguousarray(columns.T) / state.scale_at(index)
 
 
 def kernel_with_basis(state: SparseState, inputs: Array) -> np.ndarray:
@@ -135,9 +129,8 @@ def kernel_with_basis(state: SparseState, inputs: Array) -> np.ndarray:
 
 
 def make_buffers(state: SparseState, count: int) -> list[Array]:
-    """Return row arrays for `count` candidates, one a block."""
-    shapes = [(count, block.stop - block.start) for block in state.rows.blocks]
-    return [state.backend.empty(shape) for shape in shapes]
+    """Return row arrays for `count` candidates, one for each block."""
+    return state.rows.map(lambda block: state.backend.empty((count, block.width)), light=True)
 
 
 def evaluate(
@@ -183,7 +176,7 @@ def evaluate(
         residual = [buffer[: len(index), :] for buffer in buffers[1]]
         found.z = state.corrected(found.z)
         coefficients = state.backend.asarray(found.z)
-        state.map(lambda block: _subtract_product(state, block, found, residual, coefficients))
+        state.rows.map(lambda block: _subtract_product(state, block, found, residual, coefficients))
         found.residual = residual
     return found
 
@@ -194,7 +187,7 @@ def fill_kernel_rows(state: SparseState, inputs: Array, buffers: list[Array]) ->
     piece = -(-count // PIECES)
     parts = [slice(start, min(start + piece, count)) for start in range(0, count, piece)]
 
-    def fill(block: RowBlock, part: slice) -> None:
+    def fill(block: SparseRows, part: slice) -> None:
         block.cross(inputs[part, :], out=buffers[block.number][part, :])
 
     return state.rows.start(fill, parts if state.backend.threads > 1 else [slice(0, count)])
@@ -203,7 +196,7 @@ def fill_kernel_rows(state: SparseState, inputs: Array, buffers: list[Array]) ->
 def _direct(state, index, inputs, prior, buffers, base) -> Candidates:
     backend = state.backend
 
-    def phase(block: RowBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def phase(block: SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         Kt = base[block.number]
         Kt *= block.row_scale[None, :]
         squares = backend.row_dots(Kt, Kt)
@@ -217,7 +210,7 @@ def _direct(state, index, inputs, prior, buffers, base) -> Candidates:
         backend.swap_entries(Kt, lines, columns, entries)
         return z, squares, targets
 
-    z, base2, targets = state.sum(phase)
+    z, base2, targets = state.rows.sum(phase)
     z = _checked(state, z, len(index))
     nu = state.G.solve_rows(_at_rows(state, base, np.array(state.indices, dtype=np.intp)))
     e2 = prior - np.sum(nu * nu, axis=1)
@@ -229,8 +222,8 @@ def _direct(state, index, inputs, prior, buffers, base) -> Candidates:
 def _nu(state, index, inputs, from_rows) -> np.ndarray:
     """Return `G^-1 K_uJ`: the columns of V where they are exact enough."""
     if from_rows and state.backend.epsilon < 1e-12:
-        scale = state.rows.gather("scale", index)[:, None]
-        return state.rows.gather("V", index, state.size) / scale
+        V = state.rows.gather(lambda block: block.V[: state.size, :], index)
+        return V / state.scale_at(index)[:, None]
     return state.G.solve_rows(kernel_with_basis(state, inputs))
 
 
@@ -239,7 +232,7 @@ def _stable(state, index, inputs, prior, nu, buffers, base) -> Candidates:
     e2 = prior - np.sum(nu * nu, axis=1)
     coefficients = backend.asarray(nu)
 
-    def phase(block: RowBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def phase(block: SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         rows = base[block.number]
         rows *= block.row_scale[None, :]
         rows -= backend.matmul(coefficients, block.V[:m, :])
@@ -247,14 +240,16 @@ def _stable(state, index, inputs, prior, nu, buffers, base) -> Candidates:
         targets = backend.host_product(rows, block.row_yt.T)
         return z, backend.row_dots(rows, rows), targets
 
-    z, base2, targets = state.sum(phase)
+    z, base2, targets = state.rows.sum(phase)
     z = _checked(state, z, len(index))
     d2 = e2 + base2 - np.sum(z * z, axis=1)
     gain = targets - z @ state.w
     return Candidates(index, inputs, prior, e2, d2, base2, gain, z, nu, True, base)
 
 
-def _products_with_z(state: SparseState, block: RowBlock, buffer: Array, count: int) -> np.ndarray:
+def _products_with_z(
+    state: SparseState, block: SparseRows, buffer: Array, count: int
+) -> np.ndarray:
     """Return `base_J Z'`; the last row of Z, if it is still unchecked, goes along as one more."""
     backend, m = state.backend, state.size
     Z, checked = block.Z[:m, :], state.last_row_checked
@@ -308,15 +303,15 @@ def advance(kept: Candidates, state: SparseState, appended: AppendedRow) -> None
     kept.nu = np.hstack([kept.nu, nu_l[:, None]])
     kept.e2 = kept.e2 - nu_l**2
     if kept.stable:
-        kept.base2 = state.sum(lambda block: _shift_base(backend, block, kept, nu_l, appended))
+        kept.base2 = state.rows.sum(lambda block: _shift_base(backend, block, kept, nu_l, appended))
         own = nu_l * appended.d_B
     else:
         own = _at_rows(state, appended.zeta, kept.index)
 
-    def dot(block: RowBlock) -> np.ndarray:
+    def dot(block: SparseRows) -> np.ndarray:
         return backend.host_product(kept.base[block.number], appended.zeta[block.number])
 
-    along = state.sum(dot)
+    along = state.rows.sum(dot)
     coefficient = own + along
     if kept.stable:  # base_j moved by -nu_jl v, so its coefficients on the old rows move too
         old = kept.z - nu_l[:, None] * appended.l_row[None, :]
@@ -327,7 +322,7 @@ def advance(kept: Candidates, state: SparseState, appended: AppendedRow) -> None
     kept.gain = kept.gain - coefficient[:, None] * appended.w[None, :]
     residual = kept.residual
     if residual is not None:
-        state.map(
+        state.rows.map(
             lambda block: _subtract_outer(
                 backend, residual[block.number], coefficient, appended.zeta[block.number]
             )

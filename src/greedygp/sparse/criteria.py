@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedygp.rows import RowBlock
 from greedygp.sparse.candidates import Candidates
 from greedygp.sparse.loo import candidate_sums, loo_measure
+from greedygp.sparse.row_state import SparseRows
 from greedygp.sparse.state import SparseState
 
 __all__ = ["CRITERIA", "Criterion"]
@@ -129,7 +129,7 @@ class InformationGain(Criterion):
     name = "info_gain"
     needs_explained = True
 
-    def gains(self, state: SparseState, block: RowBlock) -> np.ndarray:
+    def gains(self, state: SparseState, block: SparseRows) -> np.ndarray:
         """Return the negative gain of each of the block's rows (lower is better)."""
         xp = state.backend.xp
         s = 1.0 / (block.scale * block.scale)

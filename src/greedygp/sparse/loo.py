@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from greedygp.arrays import Array, Backend
-from greedygp.rows import RowBlock
 from greedygp.sparse.candidates import Candidates
+from greedygp.sparse.row_state import SparseRows
 from greedygp.sparse.state import SparseState
 
 __all__ = ["candidate_sums", "loo_adjoints", "loo_measure", "loo_rows", "loo_scale"]
@@ -29,12 +29,12 @@ TILE = 60_000  # entries of a tile of scores
 MANY, LARGE_TILE = 120, 300_000
 
 
-def loo_rows(state: SparseState, block: RowBlock) -> tuple[Array, Array]:
+def loo_rows(state: SparseState, block: SparseRows) -> tuple[Array, Array]:
     """Return the leave-one-out residuals (p, T) and variances (T,) of a block's rows."""
     return _residuals_and_variances(state, block, state.uses_prior_variance)
 
 
-def _residuals_and_variances(state: SparseState, block: RowBlock, with_prior: bool):
+def _residuals_and_variances(state: SparseState, block: SparseRows, with_prior: bool):
     xp = state.backend.xp
     if block.weight is None:
         left = xp.clip(1.0 - block.leverage, min=SMALLEST)
@@ -50,7 +50,7 @@ def _residuals_and_variances(state: SparseState, block: RowBlock, with_prior: bo
     return residual, t
 
 
-def _prior_left(state: SparseState, block: RowBlock) -> Array:
+def _prior_left(state: SparseState, block: SparseRows) -> Array:
     """Return `k_i - q_i`, which is never negative but for rounding."""
     q = block.explained / (block.scale * block.scale)
     return state.backend.xp.clip(block.prior - q, min=0.0)
@@ -61,7 +61,7 @@ def loo_measure(state: SparseState, name: str) -> float:
     backend, xp = state.backend, state.backend.xp
     with_prior = name == "nlgpp" and state.uses_prior_variance
 
-    def part(block: RowBlock) -> np.ndarray:
+    def part(block: SparseRows) -> np.ndarray:
         r, t = _residuals_and_variances(state, block, with_prior)
         square = xp.mean(r * r, axis=0)
         if name == "nlgpp":
@@ -80,7 +80,7 @@ def loo_scale(state: SparseState) -> float:
     """Return `mean(r^2 / t)`: the factor of all variances that the left-out targets ask for."""
     xp = state.backend.xp
 
-    def part(block: RowBlock) -> np.ndarray:
+    def part(block: SparseRows) -> np.ndarray:
         r, t = loo_rows(state, block)
         each = xp.mean(r * r, axis=0) / t
         return state.backend.sums(each if block.weight is None else block.weight * each)
@@ -88,7 +88,7 @@ def loo_scale(state: SparseState) -> float:
     return float(state.rows.sum(part, light=True)) / state.total_weight
 
 
-def loo_adjoints(state: SparseState, block: RowBlock, name: str) -> dict[str, Array]:
+def loo_adjoints(state: SparseState, block: SparseRows, name: str) -> dict[str, Array]:
     """Return the derivatives of a measure by what it takes from each row of a block.
 
     The keys: `phi` (p, T) by the whitened fit; `eta` by the whitened leverage; `lam`, `k` and `q`
@@ -167,9 +167,9 @@ class _TileScore:
         self.smallest = self.backend.asarray(SMALLEST)
         self.zero = self.backend.asarray(0.0)
 
-    def block(self, block: RowBlock) -> np.ndarray:
+    def block(self, block: SparseRows) -> np.ndarray:
         """Return the block's part of each candidate's sum."""
-        count, width = len(self.candidates), block.stop - block.start
+        count, width = len(self.candidates), block.width
         rows = _RowConstants(self.state, block)
         tile = TILE if count < MANY else LARGE_TILE
         chunk = self.backend.tile_size(max(1, tile // width), count)
@@ -265,7 +265,7 @@ class _TileScore:
 class _RowConstants:
     """Vectors of one block that are the same for all candidates, in the rows' dtype."""
 
-    def __init__(self, state: SparseState, block: RowBlock):
+    def __init__(self, state: SparseState, block: SparseRows):
         make, xp = state.backend.asarray, state.backend.xp
         weight = block.weight
         self.weight = None if weight is None else make(weight)

@@ -30,8 +30,8 @@ import numpy as np
 
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.hyperparameters import Evaluation
-from greedygp.rows import RowBlock
 from greedygp.sparse.loo import loo_adjoints, loo_measure
+from greedygp.sparse.row_state import SparseRows
 from greedygp.sparse.state import SparseState
 from greedygp.validation import check_choice
 
@@ -86,7 +86,7 @@ class SparseObjective:
         value = loo_measure(state, self.name) if by_prediction else state.nlml()
         return value + float(state.rows.sum(lambda block: self.penalty(block)[0], light=True))
 
-    def penalty(self, block: RowBlock) -> tuple[np.ndarray, Array, Array]:
+    def penalty(self, block: SparseRows) -> tuple[np.ndarray, Array, Array]:
         """Return the block's part of trace term and guard, and their derivatives by k and s2."""
         state = self.state
         assert state is not None
@@ -168,7 +168,7 @@ class RowAdjoints:
     scale: Array  # (T,) by the logarithm of the scale, as it stands in the formula
 
 
-def _evidence_adjoints(state: SparseState, block: RowBlock) -> dict[str, Array | None]:
+def _evidence_adjoints(state: SparseState, block: SparseRows) -> dict[str, Array | None]:
     """Return the adjoints of the NLML, but for the terms that :class:`_Gradient` knows."""
     zero = state.backend.xp.zeros_like(block.lam)
     weight = zero + 1.0 if block.weight is None else block.weight
@@ -186,12 +186,12 @@ class _Gradient:
         self.fitc = state.approximation == "fitc"
         prior_counts = state.uses_prior_variance and name in ("nlgpp", "gpe")
         self.has_kappa = self.fitc or prior_counts or name == "vfe" or objective.guard > 0.0
-        self.adjoints: list[RowAdjoints] = state.map(self._adjoints)
+        self.adjoints: list[RowAdjoints] = state.rows.map(self._adjoints)
         m, p = state.size, state.n_targets
         self.H, self.Z_phi = np.zeros((m, m)), np.zeros((m, p))
         Y = state.Y.square
         if self.by_prediction:
-            self.H, self.Z_phi = state.sum(self._products)
+            self.H, self.Z_phi = state.rows.sum(self._products)
         self.V_rho, self.V_psi = Y @ state.w, Y @ self.Z_phi
         self.left = np.hstack([self.V_rho, self.V_psi]) if self.by_prediction else -1.0 * self.V_rho
         self.left_on = self.backend.asarray(self.left)
@@ -201,7 +201,7 @@ class _Gradient:
     def evaluation(self, value: float, with_basis: bool) -> Evaluation:
         """Contract with the kernel's derivatives and add up."""
         state = self.state
-        theta, inputs, Z_kappa_Z, s2_bar = state.sum(self._last_pass)
+        theta, inputs, Z_kappa_Z, s2_bar = state.rows.sum(self._last_pass)
         s2_bar = float(s2_bar)
         outer = self._outer()
         if not self.fitc:  # `<V_bar, V>` without the part of kappa, which the scale does not move
@@ -217,7 +217,7 @@ class _Gradient:
             basis=inputs if with_basis else None,
         )
 
-    def _adjoints(self, block: RowBlock) -> RowAdjoints:
+    def _adjoints(self, block: SparseRows) -> RowAdjoints:
         """Return the adjoints of a block's rows, those of trace term and guard included."""
         if self.by_prediction:
             adjoints = loo_adjoints(self.state, block, self.objective.name)
@@ -228,7 +228,7 @@ class _Gradient:
         adjoints["q"] = adjoints["q"] - by_k
         return RowAdjoints(**adjoints, s2=by_s2)
 
-    def _products(self, block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
+    def _products(self, block: SparseRows) -> tuple[np.ndarray, np.ndarray]:
         """Return `Z diag(eta) Z'` and `Z phi'`."""
         backend, adjoints = self.backend, self.adjoints[block.number]
         eta, phi = backend.asarray(adjoints.eta), backend.asarray(adjoints.phi)
@@ -239,9 +239,9 @@ class _Gradient:
             Z_phi += backend.host_product(Z, phi[:, part].T)
         return H, Z_phi
 
-    def _tiles(self, block: RowBlock) -> Iterator[tuple[slice, Array]]:
+    def _tiles(self, block: SparseRows) -> Iterator[tuple[slice, Array]]:
         """Yield some rows at a time: their places in the block, and their part of Z."""
-        m, width = self.state.size, block.stop - block.start
+        m, width = self.state.size, block.width
         tile = self.backend.tile_size(TILE, width)
         for start in range(0, width, tile):
             part = slice(start, min(start + tile, width))
@@ -249,7 +249,7 @@ class _Gradient:
 
     # --- the last pass over the rows -------------------------------------------------------------
 
-    def _last_pass(self, block: RowBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    def _last_pass(self, block: SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return the block's part of dF/dtheta, dF/dU, `Z kappa Z'` and dF/ds2."""
         state, backend = self.state, self.backend
         m = state.size
@@ -304,7 +304,7 @@ class _Gradient:
 class _TileRows:
     """Vectors of some rows of a block that the last pass needs."""
 
-    def __init__(self, gradient: _Gradient, block: RowBlock, part: slice, Z: Array):
+    def __init__(self, gradient: _Gradient, block: SparseRows, part: slice, Z: Array):
         self.gradient, self.block, self.part = gradient, block, part
         state, backend, xp = gradient.state, gradient.backend, gradient.backend.xp
         self.adjoints = gradient.adjoints[block.number]

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from greedygp.arrays import Array
-from greedygp.rows import RowBlock
 from greedygp.sparse.candidates import Candidates, advance, make_buffers
+from greedygp.sparse.row_state import SparseRows
 from greedygp.sparse.state import AppendedRow, SparseState
 
 __all__ = ["CandidateCache", "KernelRowCache", "Pool"]
@@ -127,12 +127,12 @@ class CandidateCache:
         order = np.arange(total)  # places in the old ones followed by the fresh ones
         order[holes] = np.concatenate([beyond, old + keep_new])
 
-        def fill(block: RowBlock) -> None:
+        def fill(block: SparseRows) -> None:
             for name in names:
                 rows = None if fresh is None else getattr(fresh, name)[block.number]
                 _fill(self._buffers[name][block.number], rows, holes, beyond, keep_new)
 
-        state.map(fill)
+        state.rows.map(fill)
         self.kept = _joined(state, parts, order)
         for name in names:
             views = [buffer[:total, :] for buffer in self._buffers[name]]
@@ -163,7 +163,7 @@ def _joined(state: SparseState, parts: list[Candidates], order: np.ndarray) -> C
 
 
 class KernelRowCache:
-    """Whitened kernel rows of some candidates, in fixed buffers of `capacity` rows a block."""
+    """Whitened kernel rows of some candidates, in fixed buffers of `capacity` lines."""
 
     def __init__(self, state: SparseState, capacity: int):
         self.capacity = capacity
@@ -182,7 +182,7 @@ class KernelRowCache:
         self.index[places] = index
         backend = state.backend
 
-        def fill(block: RowBlock) -> np.ndarray:
+        def fill(block: SparseRows) -> np.ndarray:
             Kt = block.cross(inputs)
             Kt *= block.row_scale[None, :]
             buffer = self._buffers[block.number]
@@ -191,7 +191,7 @@ class KernelRowCache:
             return backend.row_dots(Kt, Kt)
 
         if len(index):
-            self._squares[places] = state.sum(fill)
+            self._squares[places] = state.rows.sum(fill)
         gone = drop[len(index) :]
         if len(gone):
             self._compact(state, gone)
@@ -200,10 +200,14 @@ class KernelRowCache:
         stay = np.setdiff1d(np.arange(len(self.index)), gone)
         holes = [int(g) for g in np.sort(gone) if g < len(stay)]
         movers = [int(s) for s in stay if s >= len(stay)]
-        for hole, mover in zip(holes, movers, strict=True):
-            self.index[hole], self._squares[hole] = self.index[mover], self._squares[mover]
-            for buffer in self._buffers:
+        self.index[holes], self._squares[holes] = self.index[movers], self._squares[movers]
+
+        def move(block: SparseRows) -> None:
+            buffer = self._buffers[block.number]
+            for hole, mover in zip(holes, movers, strict=True):
                 buffer[hole, :] = buffer[mover, :]
+
+        state.rows.map(move, light=True)
         self.index = self.index[: len(stay)]
         self._squares = self._squares[: len(stay)]
 
@@ -211,9 +215,9 @@ class KernelRowCache:
         """Return `Kt_j (yt - fit)'` (c, p) and `|Kt_j|^2` (c,) of every row."""
         backend, count = state.backend, len(self.index)
 
-        def part(block: RowBlock) -> np.ndarray:
+        def part(block: SparseRows) -> np.ndarray:
             residual = backend.asarray(block.yt - block.fit)
             rows = self._buffers[block.number][:count, :]
             return backend.host_product(rows, residual.T)
 
-        return state.sum(part), self._squares
+        return state.rows.sum(part), self._squares

@@ -16,6 +16,7 @@ import numpy as np
 from greedygp.arrays import Array, Background
 from greedygp.sparse.candidates import Candidates, evaluate, fill_kernel_rows, make_buffers
 from greedygp.sparse.pool import CandidateCache
+from greedygp.sparse.row_state import SparseRows
 from greedygp.sparse.selector import CHUNK, NOTHING, SparseSelector
 from greedygp.sparse.state import Column
 
@@ -132,10 +133,13 @@ class PrefitSelector(SparseSelector):
         batch.index[gone] = others
         batch.inputs = self._take_inputs(batch.index)
         inputs = self._take_inputs(others)
-        for block, buffer in zip(self.state.rows.blocks, batch.buffers, strict=True):
+
+        def fill(block: SparseRows) -> None:
             rows = block.cross(inputs)
             for line, place in enumerate(gone):
-                buffer[int(place), :] = rows[line, :]
+                batch.buffers[block.number][int(place), :] = rows[line, :]
+
+        self.state.rows.map(fill, light=True)
 
     def _prepare_next(self) -> _Batch | None:
         """Draw the next step's candidates and begin to compute their kernel rows.

@@ -132,7 +132,8 @@ class PursuitSelector(SparseSelector):
         wide = state.backend.as_float64(inputs)
         prior = to_numpy(state.kernel.diag(wide))
         if self.from_rows:
-            fit = state.rows.gather("fit", index) / state.rows.gather("scale", index)[:, None]
+            fit = state.rows.gather(lambda block: block.fit, index)
+            fit = fit / state.scale_at(index)[:, None]
         else:
             alpha = state.G.solve_transposed(state.L_B.solve_transposed(state.w))
             fit = kernel_with_basis(state, inputs) @ alpha

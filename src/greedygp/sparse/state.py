@@ -19,7 +19,6 @@ form of scoring, of NLGPP and of FITC); otherwise its new row is formed as `L_B[
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +26,8 @@ import numpy as np
 
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.cholesky import GrowingFactor, GrowingMatrix, GrowingTriangle, factorise
-from greedygp.rows import RowBlock, Rows
+from greedygp.rows import RowBlock, Rows, add_up
+from greedygp.sparse.row_state import SparseRows
 
 __all__ = ["Column", "SparseState"]
 
@@ -41,7 +41,7 @@ NO_ROW = -1  # the index of a basis vector that is no row of the data
 
 @dataclass
 class Column:
-    """A new basis vector, ready to be appended (lists have one entry a block of rows)."""
+    """A new basis vector, ready to be appended (lists have one entry for each block)."""
 
     index: int
     inputs: Array  # (D,)
@@ -95,7 +95,9 @@ class SparseState:
         # float32 rows lose too much in the direct form; FITC rescales V with every basis vector.
         self.keep_v = keep_v or approximation == "fitc" or backend.epsilon > 1e-12
         self.track_explained = track_explained
-        self.rows = Rows(backend, X.shape[0])
+        self.rows: Rows[SparseRows] = Rows(backend, X.shape[0]).with_state(
+            lambda block: self._start(block, X, y, weights)
+        )
         self.n_targets = y.shape[0]
         self.G = GrowingFactor()
         self.L_B = GrowingFactor()
@@ -108,41 +110,28 @@ class SparseState:
         self.basis = X[:0, :]
         self.jitter = 0.0
         self.drift = 0.0
-        self.rows.map(lambda block: self._start(block, X, y, weights))
         self._sums_over_rows()
 
-    def _start(self, block: RowBlock, X: Array, y: Array, weights: Array | None) -> None:
-        backend, xp = self.backend, self.backend.xp
-        part = slice(block.start, block.stop)
-        block.X = X[part, :]
-        block.cross = self.kernel.against(block.X)
-        block.prior = backend.as_float64(self.kernel.diag(block.X))
-        block.weight = None if weights is None else xp.astype(weights[part], backend.float64)
-        block.y = xp.astype(y[:, part], backend.float64)
-        block.Z = backend.empty((self.capacity, block.stop - block.start))
-        block.V = backend.empty((self.capacity, block.stop - block.start)) if self.keep_v else None
-        self._clear(block)
+    def _start(self, block: RowBlock, X: Array, y: Array, weights: Array | None) -> SparseRows:
+        """Return the block with the state of an empty basis."""
+        rows = SparseRows.of(
+            block, self.backend, X, y, weights, capacity=self.capacity, keep_v=self.keep_v
+        )
+        rows.set_kernel(self.kernel)
+        self._clear(rows)
+        return rows
 
-    def _clear(self, block: RowBlock) -> None:
+    def _clear(self, block: SparseRows) -> None:
         """Set the block to an empty basis, in place."""
-        backend, n = self.backend, block.stop - block.start
-        block.fit = backend.zeros((self.n_targets, n), backend.float64)
-        block.leverage = backend.zeros((n,), backend.float64)
-        block.explained = backend.zeros((n,), backend.float64)
-        self._whiten(block, backend.zeros((n,), backend.float64))
+        block.clear()
+        block.whiten(self._noise(block, q=0.0))
 
-    def _whiten(self, block: RowBlock, q: Array) -> None:
-        """Set `lam` and the scale from the explained prior variance `q`, in place."""
-        backend, xp = self.backend, self.backend.xp
+    def _noise(self, block: SparseRows, q: Array | float) -> Array:
+        """Return `lam`, the noise of one copy of each row, given the explained prior variance."""
+        xp = self.backend.xp
         if self.approximation == "fitc":
-            block.lam = xp.clip(block.prior - q, min=0.0) + self.noise_variance
-        else:
-            block.lam = xp.zeros_like(block.prior) + self.noise_variance
-        noise = block.lam if block.weight is None else block.lam / block.weight
-        block.scale = 1.0 / xp.sqrt(noise)
-        block.row_scale = backend.asarray(block.scale)
-        block.yt = block.y * block.scale[None, :]
-        block.row_yt = backend.asarray(block.yt)
+            return xp.clip(block.prior - q, min=0.0) + self.noise_variance
+        return xp.zeros_like(block.prior) + self.noise_variance
 
     # --- what others read ----------------------------------------------------------------------
 
@@ -161,13 +150,9 @@ class SparseState:
         """The basis inputs in float64, for the factors."""
         return self.backend.as_float64(self.basis)
 
-    def map(self, function: Callable[[RowBlock], Any]) -> list[Any]:
-        """Apply a function to every block of rows."""
-        return self.rows.map(function)
-
-    def sum(self, function: Callable[[RowBlock], Any]) -> Any:
-        """Apply a function to every block of rows and add up the results."""
-        return self.rows.sum(function)
+    def scale_at(self, index: np.ndarray) -> np.ndarray:
+        """Return the scales that whiten some rows, on the host."""
+        return self.rows.gather(lambda block: block.scale, index)
 
     def nlml(self) -> float:
         """Return the negative log marginal likelihood, summed over the target columns."""
@@ -180,8 +165,8 @@ class SparseState:
         """Set the sums of the weights, of yt^2, of weight * log(lam) and of weight * prior."""
         backend, xp = self.backend, self.backend.xp
 
-        def sums(block: RowBlock) -> np.ndarray:
-            weight = xp.ones_like(block.lam) if block.weight is None else block.weight
+        def sums(block: SparseRows) -> np.ndarray:
+            weight = block.weights
             parts = (weight, block.yt**2, weight * xp.log(block.lam), weight * block.prior)
             return np.array([float(backend.sums(part)) for part in parts])
 
@@ -208,10 +193,8 @@ class SparseState:
         residual, along, squares, targets = self._split(column, z, l_row)
         d = float(np.sqrt(squares + mid @ mid + e**2))
         w_new = targets / d
-        zeta: list[Array] = []
-        v: list[Array] = []
 
-        def grow(block: RowBlock) -> None:
+        def grow(block: SparseRows) -> tuple[Array, Array | None]:
             zeta_b, v_b = residual[block.number] / d, None
             if column.stable:
                 v_b = column.base[block.number] / e
@@ -225,10 +208,9 @@ class SparseState:
             block.leverage += zeta_b * zeta_b
             for k in range(self.n_targets):
                 block.fit[k, :] += float(w_new[k]) * zeta_b
-            zeta.append(zeta_b)
-            v.append(v_b)
+            return zeta_b, v_b
 
-        self.rows.map(grow, light=True)
+        zeta, v = zip(*self.rows.map(grow, light=True), strict=True)
         self.G.append(column.nu, e)
         self.L_B.append(l_row, d / e)
         self.Y.append(mid / d, e / d)
@@ -238,29 +220,27 @@ class SparseState:
         self.last_row_checked = False
         if self.approximation == "fitc":
             self.rebuild()
-        return AppendedRow(column, zeta, v, l_row, d / e, w_new)
+        return AppendedRow(column, list(zeta), list(v), l_row, d / e, w_new)
 
     def _split(self, column: Column, z: np.ndarray, l_row: np.ndarray) -> tuple:
         """Return the residual rows, `l_row'Z` (or None), `|residual|^2` and `yt residual`."""
         backend, m = self.backend, self.size
-        residual: list = [None] * len(self.rows.blocks)
-        along: list = [None] * len(self.rows.blocks)
         z_on, l_on = backend.asarray(z), backend.asarray(l_row)
 
-        def part(block: RowBlock) -> tuple[float, np.ndarray]:
-            Z, i = block.Z[:m, :], block.number
+        def part(block: SparseRows) -> tuple[Array, Array | None, float, np.ndarray]:
+            Z, along = block.Z[:m, :], None
             if column.residual is None:
-                residual[i] = column.base[i] - backend.matmul(z_on, Z)
+                residual = column.base[block.number] - backend.matmul(z_on, Z)
             else:
-                residual[i] = column.residual[i]
+                residual = column.residual[block.number]
             if self.track_explained and not column.stable:
-                along[i] = backend.matmul(l_on, Z)
-            targets = backend.host_product(block.row_yt, residual[i])
-            return float(backend.sums(residual[i] * residual[i])), targets
+                along = backend.matmul(l_on, Z)
+            targets = backend.host_product(block.row_yt, residual)
+            return residual, along, float(backend.sums(residual * residual)), targets
 
         light = column.residual is not None and (column.stable or not self.track_explained)
-        squares, targets = self.rows.sum(part, light=light)
-        return residual, along, squares, targets
+        residual, along, squares, targets = zip(*self.rows.map(part, light=light), strict=True)
+        return residual, along, add_up(squares), add_up(targets)
 
     # --- rounding ------------------------------------------------------------------------------
 
@@ -282,10 +262,10 @@ class SparseState:
         """Return the products of the rows of Z with the last of them."""
         backend, m = self.backend, self.size
 
-        def part(block: RowBlock) -> np.ndarray:
+        def part(block: SparseRows) -> np.ndarray:
             return backend.host_product(block.Z[:m, :], block.Z[m - 1, :])
 
-        return self.sum(part)
+        return self.rows.sum(part)
 
     def corrected(self, z: np.ndarray) -> np.ndarray:
         """Return coefficients (..., m) on the rows of Z, freed of the rows' defect."""
@@ -317,27 +297,20 @@ class SparseState:
         """
         self.kernel = kernel
         self.noise_variance = float(noise_variance)
-        self.map(self._new_kernel)
+        self.rows.map(self._new_kernel)
         self.set_basis(basis, [NO_ROW] * basis.shape[0])
 
-    def _new_kernel(self, block: RowBlock) -> None:
+    def _new_kernel(self, block: SparseRows) -> None:
         """Set what depends on the kernel and the noise but not on the basis, in place."""
-        backend = self.backend
-        block.cross = self.kernel.against(block.X)
-        block.prior = backend.as_float64(self.kernel.diag(block.X))
-        self._whiten(block, backend.zeros(block.prior.shape, backend.float64))
+        block.set_kernel(self.kernel)
+        block.whiten(self._noise(block, q=0.0))
 
     def trial(self, inputs: Array, index: int) -> SparseState:
         """Return another state with one more basis vector, computed exactly. O(n m^2)."""
         other = copy.copy(self)
         other.G, other.L_B = GrowingFactor(), GrowingFactor()
         other.Y, other._defect = GrowingTriangle(), GrowingMatrix()
-        other.rows = copy.copy(self.rows)
-        other.rows.blocks = [RowBlock(**vars(block)) for block in self.rows.blocks]
-        for block in other.rows.blocks:
-            shape = (self.size + 1, block.stop - block.start)
-            block.Z = self.backend.empty(shape)
-            block.V = None if block.V is None else self.backend.empty(shape)
+        other.rows = self.rows.with_state(lambda block: block.with_room(self.size + 1))
         basis = self.backend.xp.concat([self.basis, inputs[None, :]], axis=0)
         other.set_basis(basis, [*self.indices, index])
         return other
@@ -345,7 +318,7 @@ class SparseState:
     def rebuild(self) -> None:
         """Recompute every quantity from its definition, in place. O(n m^2)."""
         if self.size == 0:
-            self.map(self._clear)
+            self.rows.map(self._clear)
             for factor in (self.G, self.L_B, self.Y):
                 factor.replace(np.zeros((0, 0)))
             self._forget_defect()
@@ -355,14 +328,14 @@ class SparseState:
         K_uu = to_numpy(self.kernel(self.wide_basis))
         G, self.jitter = factorise(K_uu, "The basis' kernel matrix K_uu", REMEDY_PRIOR)
         self.G.replace(G)
-        B = np.eye(self.size) + self.sum(self._rebuild_v)
+        B = np.eye(self.size) + self.rows.sum(self._rebuild_v)
         L_B, jitter = factorise(B, "I + V V'", REMEDY_POSTERIOR)
         self.jitter = max(self.jitter, jitter)
         self.L_B.replace(L_B)
         self.Y.replace(self.L_B.solve_transposed(np.eye(self.size)))
         self._forget_defect()
-        self.w = np.asarray(self.sum(self._rebuild_z), dtype=np.float64)
-        self.map(self._rebuild_fit)
+        self.w = np.asarray(self.rows.sum(self._rebuild_z), dtype=np.float64)
+        self.rows.map(self._rebuild_fit)
         self._sums_over_rows()
 
     def _forget_defect(self) -> None:
@@ -370,20 +343,20 @@ class SparseState:
         self._largest_defect = 0.0
         self.last_row_checked = True
 
-    def _rebuild_v(self, block: RowBlock) -> np.ndarray:
+    def _rebuild_v(self, block: SparseRows) -> np.ndarray:
         """Set V (for now in Z, where V is not kept), explained, scale; return V V'."""
         backend, m = self.backend, self.size
         V = (block.Z if block.V is None else block.V)[:m, :]
         block.cross(self.basis, out=V)
         backend.solve_lower(self.G.lower, V, out=V)
         if self.approximation == "fitc":
-            self._whiten(block, backend.column_squares(V))
+            block.whiten(self._noise(block, backend.column_squares(V)))
         V *= block.row_scale[None, :]
         block.explained = backend.column_squares(V)
         V = backend.as_float64(V)
         return to_numpy(backend.matmul(V, V.T))
 
-    def _rebuild_z(self, block: RowBlock) -> np.ndarray:
+    def _rebuild_z(self, block: SparseRows) -> np.ndarray:
         """Set Z and the leverage; return Z yt'."""
         backend, m = self.backend, self.size
         Z = block.Z[:m, :]
@@ -392,7 +365,7 @@ class SparseState:
         block.leverage = backend.column_squares(Z)
         return backend.host_product(Z, block.row_yt.T)
 
-    def _rebuild_fit(self, block: RowBlock) -> None:
+    def _rebuild_fit(self, block: SparseRows) -> None:
         backend, m = self.backend, self.size
         fit = backend.matmul(backend.asarray(self.w.T), block.Z[:m, :])
         block.fit = backend.xp.astype(fit, backend.float64)
@@ -400,9 +373,11 @@ class SparseState:
     def store_v(self) -> None:
         """Start to keep V (and rebuild), in place."""
         self.keep_v = True
-        for block in self.rows.blocks:
-            block.V = self.backend.empty((self.capacity, block.stop - block.start))
+        self.rows.map(self._make_room_for_v)
         self.rebuild()
+
+    def _make_room_for_v(self, block: SparseRows) -> None:
+        block.V = self.backend.empty((self.capacity, block.width))
 
 
 @dataclass
@@ -411,7 +386,7 @@ class AppendedRow:
 
     column: Column
     zeta: list[Array]  # its row of Z
-    v: list[Array | None]  # its row of V, where that is known
+    v: list[Array]  # its row of V, where that is known
     l_row: np.ndarray  # its row of L_B, without the diagonal
     d_B: float  # the diagonal
     w: np.ndarray  # (p,)
