@@ -25,6 +25,7 @@ from greedygp.dense.solver import Limits, Solution, Solver, solve
 from greedygp.dense.solvers import SolverOptions, make_solver
 from greedygp.dense.system import System
 from greedygp.kernels import Gaussian
+from greedygp.progress import NEVER, Deadline
 from greedygp.start import subset_evidence
 
 PAPER = (
@@ -195,7 +196,7 @@ def watched_solve(
             looks.append((now, np.array(solver.alpha[0])))
         return False
 
-    deadline = None if time_limit is None else begin + time_limit
+    deadline = NEVER if time_limit is None else Deadline(begin + time_limit)
     solution = solve(made, Limits(TOL, None, deadline), watch)
     cpu = time.process_time() - cpu
     if solution.status == "interrupted":

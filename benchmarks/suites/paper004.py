@@ -39,6 +39,7 @@ def prepare(task: Task, partition: int) -> dict[str, Any]:
     """Variance, length scale and bias by the evidence of a full GP on random training rows."""
     from greedygp.classification.points import Point
     from greedygp.classification.start import learnt_start, starting_bias
+    from greedygp.progress import NEVER
 
     data = problem(task, partition)
     rng = np.random.default_rng(partition)
@@ -53,7 +54,7 @@ def prepare(task: Task, partition: int) -> dict[str, Any]:
         prior=None,
         learn_bias=True,
         max_iter=STEPS,
-        deadline=None,
+        deadline=NEVER,
         rng=rng,
     )
     learnt: Any = found.point

@@ -125,6 +125,10 @@ class Limits:
     max_iter: int | None = None
     deadline: Deadline = NEVER
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Models saved by version 0.1.0 have None where there is no deadline.
+        self.__dict__.update(state, deadline=state["deadline"] or NEVER)
+
 
 @dataclass
 class Solution:
