@@ -15,29 +15,12 @@ from benchmarks.frame import Method, Suite, Task
 from benchmarks.peers import in_process, page
 from benchmarks.peers.exchange import Answer, Request
 from benchmarks.peers.scripted import call
+from benchmarks.peers.sets import CHOSEN_ON, REPORTED_ON, ROWS
 from benchmarks.suites.problems import problem
 from greedygp.metrics import coverage, nlpd, nmse, pit
 
-# Rows of the sets, smallest first.
-ROWS = {
-    "boston": ("Boston", 506),
-    "energy": ("Energy", 768),
-    "concrete": ("Concrete", 1030),
-    "wine_red": ("Wine (red)", 1599),
-    "abalone": ("Abalone", 4177),
-    "kin8nm": ("kin8nm", 8192),
-    "bank8FM": ("bank8FM", 8192),
-    "cpu_small": ("cpu_small", 8192),
-    "cpu_act": ("cpu_act", 8192),
-    "bank32NH": ("bank32NH", 8192),
-    "pumadyn32nm": ("pumadyn32nm", 8192),
-    "power_plant": ("Power plant", 9568),
-    "naval": ("Naval", 11934),
-    "california_housing": ("California housing", 20640),
-    "house_8L": ("house_8L", 22784),
-    "house_16H": ("house_16H", 22784),
-    "kin40k": ("kin40k", 40000),
-}
+__all__ = ["CHOSEN_ON", "REPORTED_ON", "SUITE"]
+
 MOST_ROWS, EXACT_ROWS, BINS = 10_000, 1500, 10
 
 

@@ -127,6 +127,13 @@ def test_sizes_and_what_applies():
     assert len(frame.runs_of(peers.SUITE, 1, methods=["trees"])) == 17
 
 
+def test_the_halves_are_apart_and_whole():
+    halves = (peers.CHOSEN_ON, peers.REPORTED_ON)
+    assert sorted(sum(halves, ())) == sorted(task.name for task in peers.SUITE.tasks)
+    for pair in ({"cpu_small", "cpu_act"}, {"house_8L", "house_16H"}):
+        assert any(pair <= set(half) for half in halves)
+
+
 def test_runs_record_failures_and_versions(tmp_path, monkeypatch, fake_environment):
     names = ("good", "failing", "nan")
     monkeypatch.setattr(peers, "SCRIPTS", dict.fromkeys(names, ("fake", FAKE)))
