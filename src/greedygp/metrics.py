@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-__all__ = ["coverage", "nlpd", "nmse", "pit"]
+__all__ = ["coverage", "crps", "nlpd", "nmse", "pit"]
 
 FloatArray = NDArray[np.float64]
 
@@ -61,6 +61,46 @@ def nlpd(y: ArrayLike, mean: ArrayLike, std: ArrayLike) -> float:
     """
     y, mean, std = _validated(y=y, mean=mean, std=std)
     return float(np.mean(0.5 * ((y - mean) / std) ** 2 + np.log(std)) + 0.5 * np.log(2 * np.pi))
+
+
+def crps(y: ArrayLike, mean: ArrayLike, std: ArrayLike) -> float:
+    r"""Continuous ranked probability score of Gaussian predictions, averaged.
+
+    The score of one prediction is the integral of ``(F(t) - [t >= y])^2`` over all ``t``, where
+    ``F`` is the predictive distribution function. For a Gaussian, with ``z = (y - mean) / std``
+    and the standard normal's distribution function Phi and density phi, it is
+
+    .. math:: \mathrm{std}\,\bigl(z\,(2 \Phi(z) - 1) + 2 \phi(z) - 1 / \sqrt{\pi}\bigr).
+
+    It asks for the right distribution like :func:`nlpd`, but is in the target's units and grows
+    only linearly with an outlier.
+
+    Parameters
+    ----------
+    y, mean, std : array-like of the same shape
+        Targets, predicted means and standard deviations (positive, noise included).
+
+    Returns
+    -------
+    float
+        In the units of ``y``; smaller is better. It tends to the mean absolute error as ``std``
+        tends to zero.
+
+    References
+    ----------
+    Gneiting and Raftery, "Strictly proper scoring rules, prediction, and estimation", Journal of
+    the American Statistical Association 102 (2007), 359-378.
+
+    Examples
+    --------
+    >>> from greedygp.metrics import crps
+    >>> round(crps([0.0], [0.0], [1.0]), 4)
+    0.2337
+    """
+    y, mean, std = _validated(y=y, mean=mean, std=std)
+    z = (y - mean) / std
+    twice_density = np.sqrt(2 / np.pi) * np.exp(-0.5 * z**2)
+    return float(np.mean(std * (z * (2 * ndtr(z) - 1) + twice_density - 1 / np.sqrt(np.pi))))
 
 
 def coverage(y: ArrayLike, mean: ArrayLike, std: ArrayLike, level: float = 0.95) -> float:
