@@ -22,7 +22,7 @@ from typing import Any
 
 from greedygp.arrays import Array
 
-__all__ = ["MEASURES", "LooMeasure"]
+__all__ = ["MEASURES", "ExpectedError", "LooMeasure", "PredictiveDensity", "SquaredError"]
 
 
 class LooMeasure:
@@ -30,9 +30,15 @@ class LooMeasure:
 
     name: str
     uses_variance = True  # whether t has a part in it
+    adds_variance = False  # whether that part is t itself, so that its sum over rows is enough
     # A common factor of kernel and noise leaves the residuals as they are. Where a measure does not
     # tell that factor, or would have it vanish, learning sets it to `mean(s / t)` afterwards.
     tells_scale = False
+
+    @property
+    def needs_each_variance(self) -> bool:
+        """Whether the sum of the variances over the rows is not enough."""
+        return self.uses_variance and not self.adds_variance
 
     def each(self, xp: Any, square: Array, t: Array) -> Array:
         """Return each row's part (n,), given `mean(r^2)` over the targets and `t`."""
@@ -74,6 +80,7 @@ class ExpectedError(LooMeasure):
     """GPE, equation (4): the squared error that the model expects of itself is added."""
 
     name = "gpe"
+    adds_variance = True
 
     def each(self, xp: Any, square: Array, t: Array) -> Array:
         return square + t

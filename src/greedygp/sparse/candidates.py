@@ -125,7 +125,7 @@ def kernel_with_basis(state: SparseState, inputs: Array) -> np.ndarray:
     if state.size == 0:
         return np.zeros((inputs.shape[0], 0))
     wide = state.backend.as_float64(inputs)
-    return to_numpy(state.kernel(wide, state.wide_basis))
+    return to_numpy(state.kernel(wide, state.basis_float64))
 
 
 def make_buffers(state: SparseState, count: int) -> list[Array]:

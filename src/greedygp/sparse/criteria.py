@@ -1,4 +1,4 @@
-"""The eight criteria: what a basis is worth, and what a candidate would make of it.
+"""The criteria: what a basis is worth, and what a candidate would make of it.
 
 Every criterion is a small class. `value(state)` is the measure of the present basis, exactly as
 the papers print it; `score(state, candidates)` tells, for a block of candidates at once, what the
@@ -8,6 +8,7 @@ measure would be (lower is better). The class attributes say what a criterion ne
 * `needs_v`: their new rows of V (NLGPP with DTC);
 * `needs_explained`: the rows' `q_i` at every step (information gain);
 * `chooses_size`: the measure has a minimum that tells when to stop;
+* `needs_targets`: candidates are scored by their own targets, so they must be training rows;
 * `exact_fitc`: under FITC the measure is FITC's own, so candidates that pass the screening are
   scored exactly (every one of them changes Lambda in every row).
 
@@ -19,9 +20,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedygp.measures import MEASURES, LooMeasure
 from greedygp.sparse.candidates import Candidates
-from greedygp.sparse.loo import candidate_sums, loo_measure
+from greedygp.sparse.loo import loo_measure
 from greedygp.sparse.row_state import SparseRows
+from greedygp.sparse.scoring import candidate_sums
 from greedygp.sparse.state import SparseState
 
 __all__ = ["CRITERIA", "Criterion"]
@@ -36,6 +39,7 @@ class Criterion:
     needs_explained = False
     chooses_size = False
     exact_fitc = False
+    needs_targets = False
 
     def value(self, state: SparseState) -> float:
         """Return the measure of the present basis."""
@@ -76,39 +80,30 @@ class NegativeLogPosterior(Criterion):
         return self.value(state) - 0.5 * state.noise_variance * fitted
 
 
-class LeaveOneOutError(Criterion):
-    """`loo_cve` (2): `mean r_i^2`."""
+class LeaveOneOut(Criterion):
+    """`loo_cve` (2), `nlgpp` (3) and `gpe` (4): the measures of `greedygp.measures`.
 
-    name = "loo_cve"
+    With little noise DTC is over-confident while the basis is small, and a measure that judges the
+    variances first rises; the squared error (2) falls all the while, and tells that the run is not
+    at its end.
+    """
+
     needs_residual = True
     chooses_size = True
     exact_fitc = True
 
+    def __init__(self, measure: LooMeasure):
+        self.measure, self.name = measure, measure.name
+        self.needs_v = measure.needs_each_variance
+
     def value(self, state: SparseState) -> float:
-        return loo_measure(state, self.name)
-
-    def score(self, state: SparseState, candidates: Candidates) -> np.ndarray:
-        return candidate_sums(state, candidates, self.name) / state.total_weight
-
-
-class GeisserPredictiveProbability(LeaveOneOutError):
-    """`nlgpp` (3): `mean(r_i^2 / t_i + log t_i)`.
-
-    With little noise DTC is over-confident while the basis is small, and (3) first rises; the
-    squared error (2) falls all the while, and tells that the run is not at its end.
-    """
-
-    name = "nlgpp"
-    needs_v = True
+        return loo_measure(state, self.measure)
 
     def progress(self, state: SparseState) -> float | None:
-        return loo_measure(state, "loo_cve")
+        return loo_measure(state, MEASURES["loo_cve"]) if self.measure.tells_scale else None
 
-
-class GeisserPredictiveError(LeaveOneOutError):
-    """`gpe` (4): `mean(r_i^2 + t_i)`."""
-
-    name = "gpe"
+    def score(self, state: SparseState, candidates: Candidates) -> np.ndarray:
+        return candidate_sums(state, candidates, self.measure) / state.total_weight
 
 
 class MatchingPursuit(NegativeLogPosterior):
@@ -128,6 +123,7 @@ class InformationGain(Criterion):
 
     name = "info_gain"
     needs_explained = True
+    needs_targets = True
 
     def gains(self, state: SparseState, block: SparseRows) -> np.ndarray:
         """Return the negative gain of each of the block's rows (lower is better)."""
@@ -149,16 +145,14 @@ class Random(Criterion):
     name = "random"
 
 
-CRITERIA: dict[str, type[Criterion]] = {
+CRITERIA: dict[str, Criterion] = {
     criterion.name: criterion
     for criterion in (
-        Random,
-        InformationGain,
-        MatchingPursuit,
-        NegativeLogPosterior,
-        NegativeLogMarginalLikelihood,
-        LeaveOneOutError,
-        GeisserPredictiveProbability,
-        GeisserPredictiveError,
+        Random(),
+        InformationGain(),
+        MatchingPursuit(),
+        NegativeLogPosterior(),
+        NegativeLogMarginalLikelihood(),
+        *map(LeaveOneOut, MEASURES.values()),
     )
 }

@@ -250,10 +250,10 @@ class SparseGPRegressor(
         return self
 
     def _check_candidates(self, X: Array, candidates: Any) -> Array:
-        if self.criterion == "info_gain":
+        if CRITERIA[self.criterion].needs_targets:
             raise ValueError(
-                "criterion='info_gain' scores training rows by their targets, so it cannot choose "
-                "from `candidates`; use another criterion, or leave candidates out."
+                f"criterion={self.criterion!r} scores training rows by their targets, so it cannot "
+                "choose from `candidates`; use another criterion, or leave candidates out."
             )
         try:
             pool = check_predict_inputs(self, candidates)
@@ -297,7 +297,7 @@ class SparseGPRegressor(
 
     def _selection(self, data, pool, rng, point, previous, preparing) -> tuple:
         """Return what selects a basis with the point's hyperparameters, and when it stops."""
-        criterion = CRITERIA["random" if preparing else self.criterion]()
+        criterion = CRITERIA["random" if preparing else self.criterion]
         approximation = resolved(self.approximation, self.objective)
         if approximation == "fitc" and (self._refines or not criterion.exact_fitc):
             approximation = "dtc"

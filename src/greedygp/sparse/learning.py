@@ -37,7 +37,7 @@ from greedygp.minimise import Minimum, minimise
 from greedygp.progress import NEVER, Deadline
 from greedygp.rounds import OPTIMISER_TOL, ROUND_TOL, Learnt, Round
 from greedygp.sparse.loo import loo_scale
-from greedygp.sparse.objectives import EVIDENCE, SparseObjective
+from greedygp.sparse.objectives import OBJECTIVES, SparseObjective
 
 __all__ = ["Schedule", "Selected", "SparseLearnt", "learn"]
 
@@ -162,6 +162,7 @@ class _Learner:
 
     def __init__(self, data: TrainingData, schedule: Schedule, watch):
         self.data, self.schedule, self.watch = data, schedule, watch
+        self.kind = OBJECTIVES[schedule.objective]
         self.backend = data.backend
         xp = self.backend.xp
         low, high = (to_numpy(end(data.X, axis=0)).astype(np.float64) for end in (xp.min, xp.max))
@@ -177,7 +178,7 @@ class _Learner:
     @property
     def nats_a_row(self) -> float:
         """What one nat a row is in the objective's units."""
-        return self.total_weight if self.schedule.objective in EVIDENCE else 2.0
+        return self.kind.nats_per_row(self.total_weight)
 
     def round(self, number: int, point: Point, selected: Selected, refine: bool) -> SparseLearnt:
         """Optimise for a basis."""
@@ -250,7 +251,7 @@ class _Learner:
         assert learnt.point.basis is not None
         self._prepare(len(learnt.point.basis))
         learnt.value = self.objective.value(*self._arguments(learnt.point))
-        if self.schedule.objective not in ("loo_cve", "gpe") or not self.schedule.learn_noise:
+        if self.kind.tells_scale or not self.schedule.learn_noise:
             return
         assert self.objective.state is not None
         point = rescaled(learnt.point, loo_scale(self.objective.state))
@@ -278,7 +279,7 @@ class _Learner:
 
     def _guard(self, size: int) -> float:
         """Return the guard's weight with a basis of that size."""
-        if self.schedule.objective in EVIDENCE:
+        if not self.kind.wants_guard:
             return 0.0
         numbers_a_row = size * self.data.X.shape[1] / self.total_weight
         return self.schedule.guard * (1.0 + GUARD_GROWTH * min(numbers_a_row, 1.0))

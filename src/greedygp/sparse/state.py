@@ -146,7 +146,7 @@ class SparseState:
         return self.approximation == "dtc"
 
     @property
-    def wide_basis(self) -> Array:
+    def basis_float64(self) -> Array:
         """The basis inputs in float64, for the factors."""
         return self.backend.as_float64(self.basis)
 
@@ -325,7 +325,7 @@ class SparseState:
             self.w = np.zeros((0, self.n_targets))
             self._sums_over_rows()
             return
-        K_uu = to_numpy(self.kernel(self.wide_basis))
+        K_uu = to_numpy(self.kernel(self.basis_float64))
         G, self.jitter = factorise(K_uu, "The basis' kernel matrix K_uu", REMEDY_PRIOR)
         self.G.replace(G)
         B = np.eye(self.size) + self.rows.sum(self._rebuild_v)

@@ -1,0 +1,247 @@
+"""Leave-one-out measures of candidates: what a measure would be with each of them in the basis.
+
+In the symbols of `loo.py`: a candidate with the new rows `zeta = residual / d` and `v = base / e`
+turns the whitened leverage into `leverage + zeta^2`, the fit into `fit + w_j zeta`, and `q` into
+`q + v^2`. Scoring is elementwise over c x n entries. It goes through a few candidates at a time, in
+place, so that it stays in the processor's cache, in whitened units (variances divided by lam).
+
+Every measure has a small class of its own here, listed in `SCORES`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greedygp.arrays import Array, Backend
+from greedygp.measures import ExpectedError, LooMeasure, PredictiveDensity, SquaredError
+from greedygp.sparse.candidates import Candidates
+from greedygp.sparse.loo import SMALLEST, prior_left, sum_of_prior_left
+from greedygp.sparse.row_state import SparseRows
+from greedygp.sparse.state import SparseState
+
+__all__ = ["SCORES", "TileScore", "candidate_sums"]
+
+TILE = 60_000  # entries of a tile of scores
+# With many (cached) candidates threads pay, if their operations are long enough.
+MANY, LARGE_TILE = 120, 300_000
+
+
+def candidate_sums(state: SparseState, candidates: Candidates, measure: LooMeasure) -> np.ndarray:
+    """Return the sums over the rows that the measure would have with each candidate."""
+    score = SCORES[type(measure)](state, candidates)
+    return score.whole(state.rows.sum(score.block, light=len(candidates) < MANY))
+
+
+class RowConstants:
+    """Vectors of one block that are the same for all candidates, in the rows' dtype."""
+
+    def __init__(self, state: SparseState, block: SparseRows):
+        make, xp = state.backend.asarray, state.backend.xp
+        weight = block.weight
+        self.weight = None if weight is None else make(weight)
+        self.one = make(1.0)
+        residual = make(block.yt - block.fit)
+        self.residual = [residual[k, :] for k in range(state.n_targets)]
+        self.common_noise = None if state.approximation == "fitc" else state.noise_variance
+        self.root_noise = None if self.common_noise else make(xp.sqrt(block.lam))
+        if weight is None:
+            self.left = make(1.0 - block.leverage)
+            self.noise_of_all = make(block.lam)
+            return
+        copies = xp.clip(weight, max=1.0) / weight
+        mix = 1.0 / weight - copies
+        self.copies, self.mix = make(copies), make(mix)
+        self.left = make(1.0 - copies * block.leverage)
+        self.mixed = make(1.0 + mix * block.leverage)
+        self.noise_of_all = make(block.lam * weight)
+
+
+class TileScore:
+    """The elementwise part of a measure's scores.
+
+    A subclass says in :meth:`tile` what the measure makes of a few candidates.
+    """
+
+    constants: type[RowConstants] = RowConstants
+
+    def __init__(self, state: SparseState, candidates: Candidates):
+        self.state = state
+        self.backend: Backend = state.backend
+        self.candidates = candidates
+        self.residual = candidates.residual or []
+        d = np.sqrt(candidates.d2)
+        self.inverse_d = self.backend.asarray(1.0 / d)[:, None]
+        w = candidates.gain / d[:, None]
+        self.w = [self.backend.asarray(w[:, k])[:, None] for k in range(state.n_targets)]
+        self.smallest = self.backend.asarray(SMALLEST)
+
+    def tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
+        """Return the sums over the block's rows for the candidates of the slice `part`.
+
+        `zeta`, `left` (`1 - c eta`, not yet safe to divide by) and, for weighted rows, `variance`
+        (`1 + (1 - c) eta`) are given; all four arrays may be overwritten.
+        """
+        raise NotImplementedError
+
+    def whole(self, total: np.ndarray) -> np.ndarray:
+        """Add to the sums over rows what is the same for all rows."""
+        return total
+
+    def block(self, block: SparseRows) -> np.ndarray:
+        """Return the block's part of each candidate's sum."""
+        count, width = len(self.candidates), block.width
+        rows = self.constants(self.state, block)
+        entries = TILE if count < MANY else LARGE_TILE
+        chunk = self.backend.tile_size(max(1, entries // width), count)
+        scratch = [self.backend.empty((chunk, width)) for _ in range(4)]
+        sums = np.empty(count)
+        for start in range(0, count, chunk):
+            part = slice(start, min(start + chunk, count))
+            views = [array[: part.stop - part.start, :] for array in scratch]
+            self._leverages(block, rows, part, *views)
+            sums[part] = self.tile(block, rows, part, *views)
+        return sums
+
+    def _leverages(self, block, rows, part, zeta, left, variance, work) -> None:
+        """Write `zeta` and `1 - c eta`, and for weighted rows `1 + (1 - c) eta`."""
+        backend = self.backend
+        residual = self.residual[block.number][part, :]
+        backend.multiply(residual, self.inverse_d[part, :], out=zeta)
+        backend.multiply(zeta, zeta, out=left)
+        if rows.weight is not None:
+            backend.multiply(left, rows.mix, out=variance)
+            variance += rows.mixed
+            left *= rows.copies
+        backend.subtract(rows.left, left, out=left)
+
+    def _variances(self, rows, left, variance) -> None:
+        """Make `left` safe to divide by, and write `t / lam` without the prior's part."""
+        self.backend.maximum(left, self.smallest, out=left)
+        if rows.weight is None:
+            self.backend.divide(rows.one, left, out=variance)
+        else:
+            variance /= left
+
+    def _errors(self, rows, zeta, left, part, k: int, work) -> None:
+        """Write the left-out residuals of target k into `work`."""
+        self.backend.multiply(zeta, self.w[k][part, :], out=work)
+        self.backend.subtract(rows.residual[k], work, out=work)
+        work /= left
+
+    def _squared_errors(self, rows, zeta, left, part, work) -> np.ndarray:
+        """Return the mean over the targets of `sum w r^2`."""
+        total = np.zeros(part.stop - part.start)
+        for k in range(len(self.w)):
+            self._errors(rows, zeta, left, part, k, work)
+            if rows.common_noise is None:
+                work *= rows.root_noise
+                total += self.backend.row_dots(work, work)
+            else:
+                total += rows.common_noise * self.backend.row_dots(work, work)
+        return total / len(self.w)
+
+
+class SquaredErrorScore(TileScore):
+    """LOO-CVE."""
+
+    def tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
+        # A sign of `left` that rounding has turned does no harm to a square.
+        return self._squared_errors(rows, zeta, left, part, work)
+
+
+class ExpectedErrorScore(TileScore):
+    """GPE. The prior's part of the variances is added as one sum: V need not be known."""
+
+    def tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
+        self._variances(rows, left, variance)
+        errors = self._squared_errors(rows, zeta, left, part, work)
+        variance *= rows.noise_of_all
+        return errors + self.backend.sums(variance, axis=1)
+
+    def whole(self, total: np.ndarray) -> np.ndarray:
+        if not self.state.uses_prior_variance:
+            return total
+        total = total + sum_of_prior_left(self.state)
+        return total - self.state.noise_variance * self._new_trace()
+
+    def _new_trace(self) -> np.ndarray:
+        """Return what each candidate adds to `tr(V V')`, in O(m^2) (the paper's `E` is `L_B`)."""
+        candidates = self.candidates
+        if candidates.stable:
+            return candidates.base2 / candidates.e2
+        p = candidates.z - candidates.nu @ self.state.L_B.lower
+        return (np.sum(p * p, axis=1) + candidates.d2) / candidates.e2 - 1.0
+
+
+class DensityConstants(RowConstants):
+    """What the predictive density needs besides."""
+
+    def __init__(self, state: SparseState, block: SparseRows):
+        super().__init__(state, block)
+        make, xp = state.backend.asarray, state.backend.xp
+        self.prior_left = make(prior_left(block) / block.lam) if state.keep_v else None
+        # Eight factors of t / lam <= k / s2 + 1 / SMALLEST must not overflow.
+        self.logs_can_be_shared = float(xp.max(block.prior / block.lam)) < 1e30
+
+
+class PredictiveDensityScore(TileScore):
+    """NLGPP."""
+
+    constants = DensityConstants
+
+    def __init__(self, state: SparseState, candidates: Candidates):
+        super().__init__(state, candidates)
+        self.inverse_e = self.backend.asarray(1.0 / np.sqrt(candidates.e2))[:, None]
+        self.zero = self.backend.asarray(0.0)
+
+    def tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
+        self._variances(rows, left, variance)
+        if self.state.uses_prior_variance:
+            self._add_prior(block, rows, part, variance, work)
+        logs = self._sum_of_logs(variance, rows)
+        return logs + self._standardised_errors(rows, zeta, left, part, variance, work)
+
+    def whole(self, total: np.ndarray) -> np.ndarray:
+        return total + self.state.weighted_log_noise
+
+    def _add_prior(self, block, rows, part, variance, work) -> None:
+        """Add `(k - q - v^2) / lam` to the variance, in place."""
+        base = self.candidates.base[block.number][part, :]
+        self.backend.multiply(base, self.inverse_e[part, :], out=work)
+        work *= work
+        if rows.weight is not None:
+            work /= rows.weight
+        self.backend.subtract(rows.prior_left, work, out=work)
+        self.backend.maximum(work, self.zero, out=work)
+        variance += work
+
+    def _standardised_errors(self, rows, zeta, left, part, variance, work) -> np.ndarray:
+        """Return the mean over the targets of `sum w r^2 / t`. Overwrites `zeta` at the last."""
+        total = np.zeros(part.stop - part.start)
+        for k in range(len(self.w)):
+            self._errors(rows, zeta, left, part, k, work)
+            spare = zeta if k + 1 == len(self.w) else None
+            spare = self.backend.divide(work, variance, out=spare)
+            total += self.backend.row_dots(work, spare)
+        return total / len(self.w)
+
+    def _sum_of_logs(self, variance: Array, rows: DensityConstants) -> np.ndarray:
+        """Return `sum w log(t / lam)`; eight factors share a logarithm where that is safe."""
+        backend, xp = self.backend, self.backend.xp
+        if rows.weight is not None or backend.epsilon > 1e-12 or not rows.logs_can_be_shared:
+            logs = xp.log(variance)
+            return backend.sums(logs if rows.weight is None else logs * rows.weight, axis=1)
+        eighth = variance.shape[1] // 8
+        sums = backend.sums(xp.log(variance[:, 8 * eighth :]), axis=1)
+        half = 4 * eighth
+        product = variance[:, :half] * variance[:, half : 2 * half]
+        product = product[:, : half // 2] * product[:, half // 2 :]
+        product = product[:, :eighth] * product[:, eighth:]
+        return sums + backend.sums(xp.log(product), axis=1)
+
+
+SCORES: dict[type[LooMeasure], type[TileScore]] = {
+    SquaredError: SquaredErrorScore,
+    PredictiveDensity: PredictiveDensityScore,
+    ExpectedError: ExpectedErrorScore,
+}
