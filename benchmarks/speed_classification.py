@@ -19,7 +19,10 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from benchmarks.printed_page import also_on_a_page
-from greedygp.classification.criteria import ClassificationSelector, grow
+from greedygp.classification.criteria import CRITERIA
+from greedygp.classification.data import LabelledRows
+from greedygp.classification.hyperparameters import LatentPoint
+from greedygp.classification.selection import GreedyClassifier, grow
 from greedygp.classification.state import ClassificationState
 from greedygp.greedy import Stopping
 from greedygp.kernels import Gaussian
@@ -42,15 +45,16 @@ def crescents(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def select(X, y, criterion: str, working_set: int, m: int) -> tuple[float, float]:
     """Return the seconds of one selection, by the clock and of the processor."""
     begin, cpu = time.perf_counter(), time.process_time()
-    state = ClassificationState(Gaussian(4.0, 0.6), 0.0, X, y, capacity=m)
-    selector = ClassificationSelector(
+    point = LatentPoint(Gaussian(4.0, 0.6), 0.0)
+    state = ClassificationState(point, LabelledRows(X, y), capacity=m)
+    model = GreedyClassifier(
         state,
-        criterion,
+        CRITERIA[criterion],
         working_set=working_set,
         optimise=False,
         rng=np.random.default_rng(0),
     )
-    grow(selector, Stopping(max_size=m))
+    grow(model, Stopping(max_size=m))
     return time.perf_counter() - begin, time.process_time() - cpu
 
 

@@ -20,6 +20,7 @@ from benchmarks.suites import paper004_page as page
 from benchmarks.suites.paper004_findings import SIZES
 from benchmarks.suites.raetsch import SETS, error, nlp, problem
 from greedygp.kernels import Gaussian, Kernel
+from greedygp.progress import NEVER
 
 # Test rows that the paper moved to the training part.
 MOVED = {"banana": 3600, "waveform": 3600, "twonorm": 3600, "ringnorm": 3600, "splice": 1000}
@@ -37,20 +38,17 @@ def make_task(name: str) -> Task:
 
 def prepare(task: Task, partition: int) -> dict[str, Any]:
     """Variance, length scale and bias by the evidence of a full GP on random training rows."""
-    from greedygp.classification.points import Point
-    from greedygp.classification.start import learnt_start, starting_bias
-    from greedygp.progress import NEVER
+    from greedygp.classification.data import LabelledRows
+    from greedygp.classification.start import learnt_start, starting_point
 
     data = problem(task, partition)
     rng = np.random.default_rng(partition)
     rows = np.sort(rng.permutation(len(data.y))[: task.parameters["subset"]])
-    X, y = data.X[rows], data.y[rows]
-    kernel = Gaussian(variance=4.0, length_scale=float(np.sqrt(X.shape[1])))
-    found, _ = learnt_start(
-        Point(kernel, starting_bias(y, np.ones(len(y)), kernel, X)),
-        X,
-        y,
-        None,
+    subset = LabelledRows(data.X[rows], data.y[rows])
+    kernel = Gaussian(variance=4.0, length_scale=float(np.sqrt(data.X.shape[1])))
+    found = learnt_start(
+        starting_point(subset, kernel, None),
+        subset,
         prior=None,
         learn_bias=True,
         max_iter=STEPS,

@@ -2,7 +2,10 @@
 
 import numpy as np
 
-from greedygp.classification.criteria import ClassificationSelector
+from greedygp.classification.criteria import CRITERIA
+from greedygp.classification.data import LabelledRows
+from greedygp.classification.hyperparameters import LatentPoint
+from greedygp.classification.selection import GreedyClassifier
 from greedygp.classification.state import ClassificationState
 from greedygp.greedy import Stopping, run
 from greedygp.kernels import Gaussian
@@ -18,15 +21,20 @@ class SmallProblem:
         self.weights = rng.uniform(0.3, 2.5, size=n) if weights else None
         self.kernel, self.bias = Gaussian(variance=variance, length_scale=length_scale), bias
 
+    @property
+    def data(self):
+        return LabelledRows(self.X, self.y, self.weights)
+
     def state(self, capacity=30):
         return ClassificationState(
-            self.kernel, self.bias, self.X, self.y, self.weights, capacity=capacity
+            LatentPoint(self.kernel, self.bias), self.data, capacity=capacity
         )
 
-    def selector(self, criterion="adaptive", seed=0, working_set=None, optimise=False):
-        return ClassificationSelector(
+    def model(self, criterion="adaptive", seed=0, working_set=None, optimise=False):
+        """Return an empty model that the greedy loop can work on."""
+        return GreedyClassifier(
             self.state(),
-            criterion,
+            CRITERIA[criterion],
             working_set=working_set,
             optimise=optimise,
             rng=np.random.default_rng(seed),
@@ -34,9 +42,9 @@ class SmallProblem:
 
     def grown(self, m=10, **options):
         """Return a state with m basis vectors."""
-        selector = self.selector(**options)
-        run(selector, Stopping(max_size=m))
-        return selector.state
+        model = self.model(**options)
+        run(model, Stopping(max_size=m))
+        return model.state
 
 
 def full_sites(state):
@@ -44,3 +52,24 @@ def full_sites(state):
     means, precisions = np.zeros(len(state.y)), np.zeros(len(state.y))
     means[state.indices], precisions[state.indices] = state.sites
     return means, precisions
+
+
+def candidates(problem, m=6, count=5):
+    """Return a state, some rows outside its basis, their columns and their matching sites."""
+    state = problem.grown(m)
+    index = np.flatnonzero(state.outside)[:count]
+    moments = state.moments(index)
+    return state, index, state.columns(index), (moments.site_mean, moments.site_precision)
+
+
+def problem_with_two_length_scales(weights=False, n=30):
+    problem = SmallProblem(weights=weights, n=n)
+    problem.kernel = Gaussian(variance=2.0, length_scale=[0.7, 1.1])
+    return problem
+
+
+def central_differences(function, x, step=1e-5):
+    """Return the derivatives of a function of a vector."""
+    return np.array(
+        [(function(x + step * d) - function(x - step * d)) / (2 * step) for d in np.eye(len(x))]
+    )

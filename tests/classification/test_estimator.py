@@ -22,7 +22,11 @@ from classification.models import data, fixed
 from greedygp import SparseGPClassifier
 from greedygp.classification import start
 from greedygp.classification.criteria import CRITERIA
+from greedygp.classification.data import LabelledRows
+from greedygp.classification.hyperparameters import LatentPoint
 from greedygp.classification.objectives import OBJECTIVES
+from greedygp.classification.propagation import propagated_evidence
+from greedygp.classification.state import ClassificationState
 from greedygp.datasets import available, load
 from greedygp.kernels import Gaussian, Linear
 from reference.classification import gaussian_kernel, posterior
@@ -161,12 +165,9 @@ def test_all_rows_start_is_the_minimum_of_the_evidence():
     assert_allclose(length_scale, length_scale[0])  # two features do not pay for their own
     for factor in (0.8, 1.25):
         kernel = Gaussian(model.kernel_.variance, factor * model.kernel_.length_scale)
-        from greedygp.classification.propagation import propagated_evidence
-
-        other = propagated_evidence(
-            kernel, model.bias_, X, 2.0 * y - 1, None, np.zeros(60), np.zeros(60)
-        )
-        assert other[0].value > model.objective_value_ - 1e-6
+        at, rows = LatentPoint(kernel, model.bias_), LabelledRows(X, 2.0 * y - 1)
+        other, *_ = propagated_evidence(at, rows, np.zeros(60), np.zeros(60))
+        assert other.value > model.objective_value_ - 1e-6
 
 
 def test_a_useless_feature_gets_a_long_length_scale_where_it_pays():
@@ -358,8 +359,6 @@ def test_scoring_monitor(classes):
 @pytest.mark.parametrize("objective", [None, "loo"])
 @pytest.mark.parametrize("size", [0, 4])
 def test_interrupt_keeps_what_there_is(monkeypatch, size, objective):
-    from greedygp.classification.state import ClassificationState
-
     append = ClassificationState.append
 
     def interrupted(self, *args):

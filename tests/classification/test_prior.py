@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime
 
 from classification.models import data
 from greedygp import SparseGPClassifier
-from greedygp.classification.points import Evaluation, Point
+from greedygp.classification.hyperparameters import LatentEvaluation, LatentPoint
 from greedygp.classification.prior import SPREAD, VARIANCE_SPREAD, Prior
 from greedygp.classification.start import starting_kernel
 from greedygp.kernels import Gaussian
@@ -37,8 +37,8 @@ def test_its_derivatives():
 
 def test_it_is_added_for_every_row():
     prior = Prior(CENTRE)
-    plain = Evaluation(0.3, np.array([1.0, 2.0, 3.0, 4.0]), 0.5)
-    both = prior.added_to(lambda point: plain, 20.0)(Point(moved([0.1, 0.2, 0.0, 0.0]), 0.0))
+    plain = LatentEvaluation(0.3, np.array([1.0, 2.0, 3.0, 4.0]), 0.5)
+    both = prior.added_to(lambda point: plain, 20.0)(LatentPoint(moved([0.1, 0.2, 0.0, 0.0]), 0.0))
     value, theta = prior.loss(moved([0.1, 0.2, 0.0, 0.0]))
     assert both.value == 0.3 + value / 20.0
     assert_allclose(both.theta, plain.theta + theta / 20.0, rtol=1e-12)

@@ -5,18 +5,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from classification.problems import SmallProblem, full_sites
-from greedygp.classification.sites import probit_moments
+from greedygp.classification.data import LabelledRows
+from greedygp.classification.hyperparameters import LatentPoint
 from greedygp.classification.state import ClassificationState
 from greedygp.kernels import Constant, Gaussian, Linear
-from reference.classification import gaussian_kernel, posterior
+from reference.classification import gaussian_kernel, leave_one_out_nlp, posterior
 
 
 def append(state, index, mean=None, precision=None):
     """Append a row with the site of moment matching, or a given one."""
     if mean is None:
-        weights = None if state.weights is None else state.weights[[index]]
-        at = state.f[[index]], state.a[[index]], state.y[[index]], state.bias
-        moments = probit_moments(*at, weights)
+        moments = state.moments(np.array([index]))
         mean, precision = moments.site_mean[0], moments.site_precision[0]
     state.append(index, mean, precision, state.columns(np.array([index]))[0])
 
@@ -80,7 +79,8 @@ def test_duplicate_rows():
 
 
 def test_one_row():
-    state = ClassificationState(Gaussian(), 0.0, np.zeros((1, 1)), np.ones(1), capacity=1)
+    data = LabelledRows(np.zeros((1, 1)), np.ones(1))
+    state = ClassificationState(LatentPoint(Gaussian(), 0.0), data, capacity=1)
     append(state, 0)
     assert_dense(state, np.ones((1, 1)))
 
@@ -120,3 +120,20 @@ def test_kernels_without_a_constant_diagonal():
     for index in range(8):
         append(state, index)
         assert_dense(state, K)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("m", [1, 9, 30])
+def test_leave_one_out_loss(m, weights):
+    problem = SmallProblem(weights=weights)
+    state = problem.grown(m)
+    K = gaussian_kernel(problem.X, problem.X, 3.0, 0.8)
+    expected = leave_one_out_nlp(K, *full_sites(state), problem.y, problem.bias, problem.weights)
+    assert_allclose(state.loo_loss(), expected, rtol=1e-8)
+
+
+def test_loss_bounds_the_training_error(problem):
+    """Equation (6)."""
+    state = problem.grown(10)
+    error = np.mean(np.sign(state.f + state.bias) != problem.y)
+    assert error <= -np.mean(state.log_probability) / np.log(2)

@@ -11,33 +11,21 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 
 from greedygp import advice
-from greedygp.classification.fitting import TwoClassFit
-from greedygp.classification.learning import Learnt
+from greedygp.classification.fitting import ClassifierFit
+from greedygp.classification.learning import LearntClassifier
 from greedygp.classification.parameters import check_parameters
-from greedygp.classification.points import Point
-from greedygp.classification.posterior import Posterior
-from greedygp.classification.prediction import PredictionMixin
-from greedygp.classification.progress import ClassifierTasks
-from greedygp.classification.start import starting_bias, starting_kernel
-from greedygp.classification.state import ClassificationState
+from greedygp.classification.probabilities import ProbabilityMixin
+from greedygp.classification.weights import used_rows
 from greedygp.kernels import Kernel
-from greedygp.kernels.conversion import as_kernel
-from greedygp.messages import shown
-from greedygp.progress import Deadline
-from greedygp.threads import numpy_threads_only
+from greedygp.progress import Deadline, FitProgress
 from greedygp.validation import check_classification_data, check_weights
 
 __all__ = ["SparseGPClassifier"]
 
-LARGEST_BASIS = 500  # unless the user wants more
-REFINED_BASIS = 200  # the same where the sites will be refined
-ROWS_TO_REFINE = 5  # for a basis vector, at least
 
-
-class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class SparseGPClassifier(ProbabilityMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Sparse Gaussian process classification that chooses its own basis by predictive loss.
 
     A Gaussian process with the probit likelihood `Phi(y (f(x) + b))`. Basis vectors are taken from
@@ -201,141 +189,48 @@ class SparseGPClassifier(PredictionMixin, CallbackSupportMixin, ClassifierMixin,
         X, y, self.classes_ = check_classification_data(self, X, y)
         given = {"X": X, "y": self.classes_[y], "metadata": {"sample_weight": sample_weight}}
         weights = check_weights(sample_weight, X)
-        rows, weights = self._used_rows(y, weights)
-        X_used, places = X[rows].astype(np.float64), y[rows]
-        two = len(self.classes_) == 2
-        labels = [
-            np.where(places == k, 1.0, -1.0) for k in ([1] if two else range(len(self.classes_)))
-        ]
-        starts = [self._start(X_used, label, weights) for label in labels]
-        priors = [
-            ClassificationState(point.kernel, point.bias, X_used[:1], label[:1], capacity=0)
-            for point, label in zip(starts, labels)
-        ]
-        rounds = 0 if self.objective is None else self.rounds
-        context = self._init_callback_context(max_subtasks=len(labels) * (3 * rounds + 3))
-        tasks = ClassifierTasks(self, context, given, priors)
-        models = []
-        for k, (start, label) in enumerate(zip(starts, labels)):
-            until = deadline.share(1 / (len(labels) - k))
-            with numpy_threads_only():
-                learnt = self._fit_two_classes(X_used, label, weights, start, rng, tasks, until)
-            models.append(learnt)
-            tasks.keep(learnt.state)
-        tasks.finish()
-        self._store(models, np.flatnonzero(rows))
+        used, weights = used_rows(self.class_weight, self.classes_, y, weights)
+        X_used = X[used].astype(np.float64)
+        fit = ClassifierFit(self, X_used, y[used], weights, rng, deadline)
+        progress = FitProgress(self, given, fit.max_stages)
+        models = fit.run(progress)
+        progress.end(lambda: {"_posteriors": fit.posteriors})
+        self._posteriors = fit.posteriors
+        self._store(models, np.flatnonzero(used))
         advice.warn(advice.of_classifier(self, X_used))
         return self
 
-    def _used_rows(
-        self, y: np.ndarray, weights: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return a mask of the rows with a positive weight, and their weights, classes included."""
-        if self.class_weight is not None:
-            by_class = _class_weights(self.class_weight, self.classes_, y, weights)
-            weights = by_class if weights is None else weights * by_class
-        if weights is None:
-            return np.ones(len(y), dtype=bool), None
-        rows = weights > 0
-        if len(np.unique(y[rows])) < len(self.classes_):
-            gone = np.setdiff1d(np.arange(len(self.classes_)), y[rows])
-            label = self.classes_[gone].tolist()[0]
-            raise ValueError(
-                f"No row of class {label!r} has a positive weight; give it one, or leave the class "
-                "out of y."
-            )
-        weights = weights[rows]
-        return rows, None if np.all(weights == 1.0) else weights
-
-    def _start(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Point:
-        """Return the hyperparameters to begin with."""
-        kernel = as_kernel(self.kernel, X.shape[1])
-        if kernel is None:
-            kernel = starting_kernel(X, weights)
-        mass = np.ones(len(y)) if weights is None else weights
-        bias = starting_bias(y, mass, kernel, X) if self.bias is None else float(self.bias)
-        return Point(kernel, bias)
-
-    def _limit(self, n: int) -> int:
-        """Return the most basis vectors."""
-        most = LARGEST_BASIS
-        if self._refines(n, LARGEST_BASIS):
-            most = REFINED_BASIS
-        return min(most if self.max_basis is None else self.max_basis, n)
-
-    def _refines(self, n: int, m: int) -> bool:
-        """Whether m sites of a basis among n rows will be moved together."""
-        if self.refine == "auto":
-            return self.objective is not None and n >= ROWS_TO_REFINE * m
-        return bool(self.refine) and n > m + 1
-
-    def _fit_two_classes(self, X, y, weights, start: Point, rng, tasks, deadline) -> Learnt:
-        """Select and learn with labels +1 and -1."""
-        n, limit = len(y), self._limit(len(y))
-        fit = TwoClassFit(self, X, y, weights, limit, rng, tasks, deadline)
-        if self.objective is None:
-            model = Learnt(start, *fit.select(start), np.nan)
-        else:
-            model = fit.learnt(start, in_rounds=not self._refines(n, limit))
-        if self._refines(n, model.state.size) and not model.broken_off:
-            fit.refine(model)
-        return model
-
-    def _store(self, models: list[Learnt], used: np.ndarray) -> None:
-        """Keep what predictions need, and what happened."""
-        if any(model.interrupted or model.path.reason == "interrupted" for model in models):
+    def _store(self, models: list[LearntClassifier], used: np.ndarray) -> None:
+        """Keep what happened; `used` are the places of the rows that had a part."""
+        reasons = [model.selected.path.reason for model in models]
+        if "interrupted" in reasons or any(model.interrupted for model in models):
             warnings.warn(
                 "The fit was interrupted; the model is the best one seen until then.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        self._posteriors = [Posterior(model.state) for model in models]
-        stored: dict[str, list] = {}
-        for model in models:
-            path = model.path.as_array()
-            path["index"] = used[path["index"]]
-            means, precisions = model.state.sites
-            entries = {
-                "basis_indices_": used[np.array(model.state.indices, dtype=np.intp)],
-                "basis_": model.state.X[model.state.indices],
-                "n_basis_": model.state.size,
-                "site_means_": means,
-                "site_precisions_": precisions,
-                "bias_": model.state.bias,
-                "kernel_": model.state.kernel,
-                "path_": path,
-                "objective_value_": model.value,
-                "rounds_": model.rounds_array(),
-                "stop_reason_": model.path.reason,
-            }
-            for name, value in entries.items():
-                stored.setdefault(name, []).append(value)
-        for name, values in stored.items():
+        each = [_attributes(model, used) for model in models]
+        for name in each[0]:
+            values = [attributes[name] for attributes in each]
             setattr(self, name, values if len(models) > 1 else values[0])
-        self.n_iter_ = max(len(model.path) for model in models)
+        self.n_iter_ = max(len(model.selected.path) for model in models)
 
 
-def _class_weights(class_weight, classes, y, weights) -> np.ndarray:
-    """Return each row's weight by its class."""
-    if class_weight == "balanced":
-        used = np.ones(len(y), dtype=bool) if weights is None else weights > 0
-        present = np.unique(y[used])
-        each = np.zeros(len(classes))
-        each[present] = compute_class_weight(
-            "balanced",
-            classes=present,
-            y=y[used],
-            sample_weight=None if weights is None else weights[used],
-        )
-        return each[y]
-    # Not left to scikit-learn: it looks a label such as "1" up as the number 1.
-    unknown = [label for label in class_weight if label not in classes]
-    if unknown:
-        raise ValueError(
-            f"class_weight has the class {shown(unknown[0])}, which is not in y; its classes are "
-            f"{', '.join(repr(label) for label in classes.tolist())}."
-        )
-    each = np.array([class_weight.get(label, 1.0) for label in classes.tolist()], dtype=np.float64)
-    if not (np.all(np.isfinite(each)) and np.all(each >= 0)):
-        raise ValueError(f"class_weight must hold finite numbers from 0 on; got {class_weight!r}.")
-    return each[y]
+def _attributes(model: LearntClassifier, used: np.ndarray) -> dict[str, Any]:
+    """Return what the estimator shows of the model of one class."""
+    state, path = model.selected.state, model.selected.path.as_array()
+    path["index"] = used[path["index"]]
+    means, precisions = state.sites
+    return {
+        "basis_indices_": used[np.array(state.indices, dtype=np.intp)],
+        "basis_": state.X[state.indices],
+        "n_basis_": state.size,
+        "site_means_": means,
+        "site_precisions_": precisions,
+        "bias_": state.bias,
+        "kernel_": state.kernel,
+        "path_": path,
+        "objective_value_": model.value,
+        "rounds_": model.rounds_array(),
+        "stop_reason_": model.selected.path.reason,
+    }

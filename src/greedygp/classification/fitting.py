@@ -1,4 +1,13 @@
-"""The stages of a two-class fit: start, select, learn in rounds, refine; callbacks around them."""
+"""The stages of a fit, in order.
+
+A classifier is fitted class by class (:class:`ClassifierFit`), each against the others; two classes
+are one such fit. The fit of one class (:class:`TwoClassFit`) goes through these stages:
+
+1. start: kernel and bias are learnt by the evidence of a part of the rows (:mod:`.start`);
+2. select: a basis is chosen (:mod:`.selection`);
+3. optimise and select again, in rounds (:mod:`.learning`);
+4. or, where there are rows enough, refine: all sites are moved together (:mod:`.refinement`).
+"""
 
 from __future__ import annotations
 
@@ -6,179 +15,197 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.classification.criteria import ClassificationSelector, grow
-from greedygp.classification.learning import Learnt, Schedule, broken_off, learn
-from greedygp.classification.objectives import loo_loss
-from greedygp.classification.points import Point
+from greedygp.classification.data import LabelledRows
+from greedygp.classification.hyperparameters import LatentPoint
+from greedygp.classification.learning import LearntClassifier, Schedule, learn
+from greedygp.classification.objectives import OBJECTIVES
+from greedygp.classification.posterior import Posterior
 from greedygp.classification.prior import Prior
-from greedygp.classification.progress import ClassifierTasks
-from greedygp.classification.propagation import propagate
 from greedygp.classification.refinement import refine
-from greedygp.classification.start import SUBSET_ROWS, learnt_start
+from greedygp.classification.selection import BasisSelector
+from greedygp.classification.stages import ClassStages
+from greedygp.classification.start import SUBSET_ROWS, Start, learnt_start, starting_point
 from greedygp.classification.state import ClassificationState
-from greedygp.greedy import Path, Stopping
-from greedygp.progress import Deadline
+from greedygp.kernels.conversion import as_kernel
+from greedygp.progress import Deadline, FitProgress
+from greedygp.threads import numpy_threads_only
 
-__all__ = ["TwoClassFit"]
+__all__ = ["ClassifierFit", "TwoClassFit"]
 
-LARGE_PART = 4  # a basis of more than one row in so many is a large part of them
+LARGEST_BASIS = 500  # unless the user wants more
+REFINED_BASIS = 200  # the same where the sites will be refined
+ROWS_TO_REFINE = 5  # for a basis vector, at least
 
 
-class TwoClassFit:
-    """Everything that the stages of one fit share.
+class ClassifierFit:
+    """The fit of all classes, one after the other.
 
     Parameters
     ----------
-    options : SparseGPClassifier
+    parameters : SparseGPClassifier
         Its parameters are read.
-    X, y, weights : (n, D) array, (n,) array of +1 and -1, (n,) array or None
-    limit : int
-        The most basis vectors.
+    X : (n, D) float64 array
+    classes : (n,) int array
+        The class of each row, counted from zero.
+    weights : (n,) array or None
     rng : numpy.random.Generator
-    tasks : ClassifierTasks
+    deadline : Deadline
+        When to end with what there is; the classes share the time.
+    """
+
+    def __init__(
+        self,
+        parameters: Any,
+        X: np.ndarray,
+        classes: np.ndarray,
+        weights: np.ndarray | None,
+        rng: np.random.Generator,
+        deadline: Deadline,
+    ):
+        self.parameters, self.rng, self.deadline = parameters, rng, deadline
+        n_classes = int(np.max(classes)) + 1
+        self.problems = [
+            LabelledRows(X, np.where(classes == number, 1.0, -1.0), weights)
+            for number in ([1] if n_classes == 2 else range(n_classes))
+        ]
+        kernel = as_kernel(parameters.kernel, X.shape[1])
+        self.starts = [starting_point(data, kernel, parameters.bias) for data in self.problems]
+        # Classes whose turn has not come are predicted by their prior.
+        self.posteriors = [
+            Posterior(ClassificationState(point, data.take(np.arange(1)), capacity=0))
+            for point, data in zip(self.starts, self.problems)
+        ]
+
+    @property
+    def max_stages(self) -> int:
+        """The most stages that callbacks will hear of."""
+        rounds = 0 if self.parameters.objective is None else self.parameters.rounds
+        return len(self.problems) * (3 * rounds + 3)
+
+    def run(self, progress: FitProgress) -> list[LearntClassifier]:
+        """Return the model of each class."""
+        models = []
+        for place, (data, first) in enumerate(zip(self.problems, self.starts)):
+            until = self.deadline.share(1 / (len(self.problems) - place))
+            stages = ClassStages(progress, self.posteriors, place)
+            fit = TwoClassFit(self.parameters, data, first, self.rng, stages, until)
+            with numpy_threads_only():
+                models.append(fit.run())
+            self.posteriors[place] = Posterior(models[-1].selected.state)
+        return models
+
+
+class TwoClassFit:
+    """The fit of one class against the others.
+
+    Parameters
+    ----------
+    parameters : SparseGPClassifier
+        Its parameters are read.
+    data : LabelledRows
+    first : LatentPoint
+        The hyperparameters to begin with.
+    rng : numpy.random.Generator
+    stages : ClassStages
     deadline : Deadline
         When to end with what there is.
     """
 
     def __init__(
         self,
-        options: Any,
-        X: np.ndarray,
-        y: np.ndarray,
-        weights: np.ndarray | None,
-        limit: int,
+        parameters: Any,
+        data: LabelledRows,
+        first: LatentPoint,
         rng: np.random.Generator,
-        tasks: ClassifierTasks,
+        stages: ClassStages,
         deadline: Deadline,
     ):
-        self.options, self.limit, self.rng = options, limit, rng
-        self.X, self.y, self.weights = X, y, weights
-        self.tasks, self.deadline = tasks, deadline
-        self.passes = options.ep_passes if options.sites == "moment_matching" else 0
-        self.tied = options.kernel is None
+        self.parameters, self.data, self.first = parameters, data, first
+        self.rng, self.stages, self.deadline = rng, stages, deadline
+        self.learns = parameters.objective is not None
+        self.learns_bias = self.learns and parameters.bias is None
+        self.prior = Prior(first.kernel) if parameters.kernel is None else None
+        self.limit = self._largest_basis()
+        self.selector = BasisSelector(parameters, data, self.limit, rng, stages, deadline)
 
-    def select(self, point: Point) -> tuple[ClassificationState, Path]:
-        """Return a basis chosen with the point's hyperparameters, its sites settled."""
-        first, *others = self._criteria()
-        state, path = self._select_by(first, point)
-        for criterion in others:
-            if broken_off(path):
-                break
-            other, other_path = self._select_by(criterion, point)
-            if broken_off(other_path):
-                path.reason = other_path.reason  # the fit ends, with the basis that is complete
-            elif loo_loss(other) < loo_loss(state):
-                state, path = other, other_path
-        return state, path
+    def run(self) -> LearntClassifier:
+        """Go through the stages and return the model."""
+        start = self._start()
+        model = self._learn(start) if self._makes_rounds() else self._select(start)
+        if self._refines(model.selected.state.size) and not model.broken_off:
+            self._refine(model, start.tied)
+        return model
 
-    def _criteria(self) -> list[str]:
-        """Return the criteria to select by; of several the better basis is kept."""
-        options, n = self.options, len(self.y)
-        if options.criterion != "auto":
-            return [options.criterion]
-        if options.patience is not None or options.sites == "optimized":
-            return ["adaptive"]
-        if self.limit == n:
-            return ["entropy"]
-        return ["adaptive", "entropy"] if LARGE_PART * self.limit >= n else ["adaptive"]
+    # --- what is done --------------------------------------------------------------------------
 
-    def _select_by(self, criterion: str, point: Point) -> tuple[ClassificationState, Path]:
-        options = self.options
-        state = self._state(point)
-        selector = ClassificationSelector(
-            state,
-            criterion,
-            working_set=options.working_set,
-            optimise=options.sites == "optimized",
-            rng=self.rng,
-        )
-        stopping = Stopping(
-            max_size=self.limit,
-            patience=options.patience,
-            tol=options.tol,
-            deadline=self.deadline,
-        )
-        stage = self.tasks.stage("select", self.limit, state)
-        path = grow(selector, stopping, lambda _: stage.step("basis vector"))
-        self._propagate(state)
-        return state, path
+    def _largest_basis(self) -> int:
+        n, given = len(self.data), self.parameters.max_basis
+        most = REFINED_BASIS if self._refines(LARGEST_BASIS) else LARGEST_BASIS
+        return min(most if given is None else given, n)
 
-    def _state(self, point: Point) -> ClassificationState:
-        return ClassificationState(
-            point.kernel, point.bias, self.X, self.y, self.weights, capacity=self.limit
-        )
+    def _refines(self, size: int) -> bool:
+        """Whether the sites of a basis of this size will be moved together."""
+        n = len(self.data)
+        if self.parameters.refine == "auto":
+            return self.learns and n >= ROWS_TO_REFINE * size
+        return bool(self.parameters.refine) and n > size + 1
 
-    def _propagate(self, state: ClassificationState) -> None:
-        """Revisit the sites, and go back if that does not serve the prediction."""
-        if self.passes == 0 or state.size == 0:
-            return
-        before, loss = state.sites, loo_loss(state)
-        propagate(state, self.passes)
-        if loo_loss(state) > loss:
-            state.replace(*before)
+    def _makes_rounds(self) -> bool:
+        parameters = self.parameters
+        if not self.learns or parameters.rounds == 0 or self._refines(self.limit):
+            return False
+        all_rows = self.limit == len(self.data) <= SUBSET_ROWS
+        settled = all_rows and self.selector.passes > 0
+        return not (settled and OBJECTIVES[parameters.objective].is_minimised_by_start)
 
-    def learnt(self, start: Point, *, in_rounds: bool) -> Learnt:
-        """Learn the hyperparameters from the start on, and return the best model."""
-        options = self.options
-        prior = Prior(start.kernel) if options.kernel is None else None
-        found, self.tied = learnt_start(
-            start,
-            self.X,
-            self.y,
-            self.weights,
-            prior=prior,
-            learn_bias=options.bias is None,
-            max_iter=options.max_iter,
+    # --- the stages ----------------------------------------------------------------------------
+
+    def _start(self) -> Start:
+        if not self.learns:
+            return Start(self.first)
+        return learnt_start(
+            self.first,
+            self.data,
+            prior=self.prior,
+            learn_bias=self.learns_bias,
+            max_iter=self.parameters.max_iter,
             deadline=self.deadline.share(1 / 2),
             rng=self.rng,
         )
-        if found.interrupted:  # there is no model yet that could be kept
-            raise KeyboardInterrupt
-        point = found.point
-        all_rows = self.limit == len(self.y) <= SUBSET_ROWS
-        exact = options.objective == "nlml" and all_rows and self.passes > 0
-        if exact or options.rounds == 0 or not in_rounds:
-            return Learnt(point, *self.select(point), found.value)
+
+    def _select(self, start: Start) -> LearntClassifier:
+        selected = self.selector.select(start.point)
+        return LearntClassifier(point=start.point, value=start.value, selected=selected)
+
+    def _learn(self, start: Start) -> LearntClassifier:
         schedule = Schedule(
-            objective=str(options.objective),
-            rounds=options.rounds,
-            max_iter=options.max_iter,
-            tied=self.tied,
-            learn_bias=options.bias is None,
-            prior=prior,
+            objective=OBJECTIVES[self.parameters.objective],
+            rounds=self.parameters.rounds,
+            max_iter=self.parameters.max_iter,
+            tied=start.tied,
+            learn_bias=self.learns_bias,
+            prior=self.prior,
             deadline=self.deadline,
         )
-        return learn(schedule, point, self.select, self._watch(options.max_iter))
+        return learn(schedule, start.point, self.selector, self.stages)
 
-    def refine(self, model: Learnt) -> None:
+    def _refine(self, model: LearntClassifier, tied: bool) -> None:
         """Move all sites together with kernel and bias; changes the model in place."""
-        options = self.options
-        max_iter = 2 * options.max_iter
-        watch = self._watch(max_iter)
+        max_iter, before = 2 * self.parameters.max_iter, model.selected.state
+        stage = self.stages.begin("optimise", max_iter, before)
         refined = refine(
-            model.state,
-            tied=self.tied,
-            learn_kernel=options.objective is not None,
-            learn_bias=options.bias is None and options.objective is not None,
+            before,
+            tied=tied,
+            learn_kernel=self.learns,
+            learn_bias=self.learns_bias,
             max_iter=max_iter,
             deadline=self.deadline,
             rng=self.rng,
-            watch=lambda: watch(0, None, 0.0),
+            watch=lambda: stage.step("iteration"),
         )
         model.interrupted = model.interrupted or refined.search.interrupted
         if refined.loss < refined.first_loss:
-            state = self._state(refined.point)
-            state.adopt(model.state.indices, refined.point.means, refined.point.precisions)
-            model.point, model.state = refined.point, state
-            model.value = refined.loss
-
-    def _watch(self, max_iter: int) -> Any:
-        """Return what tells the callbacks of the optimiser's iterations, at most so many."""
-        stages: dict[int, Any] = {}
-
-        def watch(number: int, point: Any, value: float) -> bool:
-            if number not in stages:
-                stages[number] = self.tasks.stage("optimise", max_iter, self.tasks.state)
-            return stages[number].step("iteration")
-
-        return watch
+            point = refined.point
+            state = ClassificationState(point, self.data, capacity=self.limit)
+            state.adopt(before.indices, point.means, point.precisions)
+            model.point, model.value, model.selected.state = point, refined.loss, state

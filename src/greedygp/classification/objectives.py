@@ -1,6 +1,6 @@
 """What hyperparameters are learnt by, with the basis and its sites held fixed.
 
-Three measures, all in nats a row (a row of weight w counts w times):
+Three measures, all in nats per row (a row of weight w counts w times):
 
 * `nlp`: equation (4) of the additive-model paper, over the rows outside the basis (where none are
   left it is `loo`);
@@ -13,7 +13,7 @@ Three measures, all in nats a row (a row of weight w counts w times):
   fixed, so that is how it moves here.
 
 The derivatives by the rows' marginals go back to the kernel in :mod:`.marginals`: O(n m^2 + n m D)
-for a value with its gradient.
+for a value with its gradient. To add an objective, write a subclass and list it in `OBJECTIVES`.
 """
 
 from __future__ import annotations
@@ -23,24 +23,21 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr
 
+from greedygp.classification.data import LabelledRows
+from greedygp.classification.hyperparameters import LatentEvaluation, LatentPoint
 from greedygp.classification.marginals import Marginals
-from greedygp.classification.points import Evaluation
-from greedygp.classification.sites import mills, probit_moments
+from greedygp.classification.propagation import negative_log_evidence
+from greedygp.classification.sites import cavity, mills, probit_moments
 from greedygp.classification.state import ClassificationState
-from greedygp.kernels import Kernel
 
-__all__ = ["OBJECTIVES", "Basis", "cavity", "evaluate", "loo_loss", "row_loss"]
-
-OBJECTIVES = ("nlml", "loo", "nlp")
+__all__ = ["OBJECTIVES", "Basis", "Objective", "row_loss"]
 
 
 @dataclass
 class Basis:
     """Training rows, which of them are the basis, its sites and its cavities."""
 
-    X: np.ndarray
-    y: np.ndarray
-    mass: np.ndarray
+    data: LabelledRows
     indices: np.ndarray
     means: np.ndarray
     precisions: np.ndarray
@@ -52,24 +49,12 @@ class Basis:
         """Return the basis of a state."""
         u = np.array(state.indices, dtype=np.intp)
         mean, variance, _ = cavity(state.f[u], state.a[u], *state.sites)
-        return cls(state.X, state.y, state.mass, u, *state.sites, mean, variance)
+        return cls(state.data, u, *state.sites, mean, variance)
 
-
-def cavity(
-    f: np.ndarray, a: np.ndarray, means: np.ndarray, precisions: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return mean and variance of basis rows without their own sites, and `1 - p a`."""
-    rest = np.maximum(1.0 - precisions * a, 1e-12)
-    return (f - precisions * a * means) / rest, a / rest, rest
-
-
-def loo_loss(state: ClassificationState) -> float:
-    """Return the leave-one-out NLP: (4) for the rows outside, the cavity for those of the basis."""
-    log_probability = state.log_probability.copy()
-    u = state.indices
-    mean, variance, _ = cavity(state.f[u], state.a[u], *state.sites)
-    log_probability[u] = log_ndtr(state.y[u] * (mean + state.bias) / np.sqrt(1.0 + variance))
-    return float(-(state.mass @ log_probability) / np.sum(state.mass))
+    def marginals(self, point: LatentPoint) -> Marginals:
+        """Return the marginals of all rows with other hyperparameters and the same sites."""
+        X = self.data.X
+        return Marginals(point.kernel, X, self.indices, self.means, self.precisions)
 
 
 def row_loss(
@@ -83,52 +68,113 @@ def row_loss(
     return -log_ndtr(z), -r * y / s, 0.5 * r * z / s2
 
 
-def evaluate(objective: str, kernel: Kernel, bias: float, basis: Basis) -> Evaluation:
-    """Return an objective's value and gradient.
+@dataclass
+class RowLosses:
+    """The loss of each row with its derivatives, (n,) each."""
 
-    Parameters
-    ----------
-    objective : {"nlml", "loo", "nlp"}
-    kernel : Kernel
-    bias : float
-    basis : Basis
-    """
-    rows = Marginals(kernel, basis.X, basis.indices, basis.means, basis.precisions)
-    value, g_f, g_a, by_bias = _measure(objective, rows.f, rows.a, bias, basis)
-    more = None
-    if objective == "nlml":
-        total = float(np.sum(basis.mass))
-        part, part_by_bias = _basis_evidence(rows, bias, basis)
-        value, by_bias = value + part / total, by_bias + part_by_bias / total
-        more = (0.5 / total) * (rows.W - np.outer(rows.beta, rows.beta))
-    return Evaluation(value, rows.pull_back(g_f, g_a, more)[0], by_bias)
+    loss: np.ndarray
+    by_f: np.ndarray
+    by_a: np.ndarray
+    by_bias: np.ndarray
 
+    @classmethod
+    def plain(cls, rows: Marginals, y: np.ndarray, bias: float) -> RowLosses:
+        """Return the losses of all rows with all sites."""
+        loss, by_f, by_a = row_loss(rows.f, rows.a, y, bias)
+        return cls(loss, by_f, by_a, by_f.copy())
 
-def _measure(objective, f, a, bias, basis: Basis) -> tuple[float, np.ndarray, np.ndarray, float]:
-    """Return the loss of the rows and its derivatives by f and a, (n,) each, and by the bias."""
-    u = basis.indices
-    loss, g_f, g_a = row_loss(f, a, basis.y, bias)
-    by_bias = g_f.copy()  # of a row itself; in a cavity the site stays where it is
-    mass = basis.mass.copy()
-    if objective == "nlml" or (objective == "nlp" and len(u) < len(f)):
-        mass[u] = 0.0
-    else:
-        mean, variance, rest = cavity(f[u], a[u], basis.means, basis.precisions)
-        loss[u], by_mean, by_variance = row_loss(mean, variance, basis.y[u], bias)
-        g_f[u], by_bias[u] = by_mean / rest, by_mean
+    def leave_out(self, rows: Marginals, basis: Basis, bias: float) -> None:
+        """Take the rows of the basis without their own sites instead, in place."""
+        u = basis.indices
+        mean, variance, rest = cavity(rows.f[u], rows.a[u], basis.means, basis.precisions)
+        self.loss[u], by_mean, by_variance = row_loss(mean, variance, basis.data.y[u], bias)
+        # In a cavity the site stays where it is, so that f has more leverage than the bias.
+        self.by_f[u], self.by_bias[u] = by_mean / rest, by_mean
         lag = basis.precisions * (mean - basis.means)
-        g_a[u] = by_mean * lag / rest + by_variance / rest**2
-    total = np.sum(basis.mass) if objective == "nlml" else np.sum(mass)
-    scale = mass / max(float(total), 1e-300)
-    return float(scale @ loss), scale * g_f, scale * g_a, float(scale @ by_bias)
+        self.by_a[u] = by_mean * lag / rest + by_variance / rest**2
+
+    def summed(
+        self, rows: Marginals, share: np.ndarray, more_K_uu: np.ndarray | None = None
+    ) -> LatentEvaluation:
+        """Return the losses' sum with its gradient; `share` (n,) is what each row counts.
+
+        `more_K_uu` is a further part of the derivative by K_uu.
+        """
+        theta = rows.pull_back(share * self.by_f, share * self.by_a, more_K_uu)[0]
+        return LatentEvaluation(float(share @ self.loss), theta, float(share @ self.by_bias))
 
 
-def _basis_evidence(rows: Marginals, bias: float, basis: Basis) -> tuple[float, float]:
-    """Return `-log Z(y_u)` of expectation propagation and its derivative by the bias."""
-    u, m, p = basis.indices, basis.means, basis.precisions
-    mean, variance = basis.cavity_means, basis.cavity_variances
-    moments = probit_moments(mean, variance, basis.y[u], bias, basis.mass[u])
-    grown = 1.0 + p * variance
-    terms = moments.log_z + 0.5 * np.log(grown) + 0.5 * p * (mean - m) ** 2 / grown
-    gaussian = float(np.sum(np.log(np.diagonal(rows.L)))) + 0.5 * float(m @ rows.beta)
-    return gaussian - float(np.sum(terms)), -float(np.sum(moments.alpha))
+class Objective:
+    """A measure that hyperparameters are learnt by."""
+
+    name: str
+    # Whether the start has minimised it already where the basis is all rows and sites have settled.
+    is_minimised_by_start = False
+
+    def evaluate(self, point: LatentPoint, basis: Basis) -> LatentEvaluation:
+        """Return value and gradient."""
+        raise NotImplementedError
+
+
+class LeaveOneOutLoss(Objective):
+    """All rows, those of the basis without their own sites."""
+
+    name = "loo"
+
+    def evaluate(self, point: LatentPoint, basis: Basis) -> LatentEvaluation:
+        rows = basis.marginals(point)
+        losses = RowLosses.plain(rows, basis.data.y, point.bias)
+        losses.leave_out(rows, basis, point.bias)
+        return losses.summed(rows, _shares(basis.data.mass))
+
+
+class OutsideLoss(LeaveOneOutLoss):
+    """The rows outside the basis; the leave-one-out loss where all rows are in it."""
+
+    name = "nlp"
+
+    def evaluate(self, point: LatentPoint, basis: Basis) -> LatentEvaluation:
+        if len(basis.indices) == len(basis.data):
+            return super().evaluate(point, basis)
+        rows = basis.marginals(point)
+        losses = RowLosses.plain(rows, basis.data.y, point.bias)
+        return losses.summed(rows, _shares(_outside_mass(basis)))
+
+
+class ApproximateEvidence(Objective):
+    """The evidence of the basis' labels, and the others' labels given those."""
+
+    name = "nlml"
+    is_minimised_by_start = True
+
+    def evaluate(self, point: LatentPoint, basis: Basis) -> LatentEvaluation:
+        rows, total = basis.marginals(point), basis.data.total
+        losses = RowLosses.plain(rows, basis.data.y, point.bias)
+        more_K_uu = (0.5 / total) * (rows.W - np.outer(rows.beta, rows.beta))
+        outside = losses.summed(rows, _outside_mass(basis) / max(total, 1e-300), more_K_uu)
+        u, mean, variance = basis.indices, basis.cavity_means, basis.cavity_variances
+        moments = probit_moments(mean, variance, basis.data.y[u], point.bias, basis.data.mass[u])
+        of_basis = negative_log_evidence(
+            rows.L, rows.beta, basis.means, basis.precisions, mean, variance, moments
+        )
+        return LatentEvaluation(
+            outside.value + of_basis / total,
+            outside.theta,
+            outside.bias - float(np.sum(moments.alpha)) / total,
+        )
+
+
+def _outside_mass(basis: Basis) -> np.ndarray:
+    mass = basis.data.mass.copy()
+    mass[basis.indices] = 0.0
+    return mass
+
+
+def _shares(mass: np.ndarray) -> np.ndarray:
+    return mass / max(float(np.sum(mass)), 1e-300)
+
+
+OBJECTIVES: dict[str, Objective] = {
+    objective.name: objective
+    for objective in (ApproximateEvidence(), LeaveOneOutLoss(), OutsideLoss())
+}

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from greedygp.classification.points import Evaluation, Point
+from greedygp.classification.hyperparameters import LatentEvaluation, LatentPoint
 from greedygp.kernels import Kernel
 
 __all__ = ["Prior"]
@@ -50,11 +49,11 @@ class Prior:
         return 0.5 * float(theta @ (deviation + growth)), theta
 
     def added_to(
-        self, objective: Callable[[Any], Evaluation], total: float
-    ) -> Callable[[Point], Evaluation]:
-        """Return an objective in nats a row, of so many rows, with the prior's share."""
+        self, objective: Callable[[LatentPoint], LatentEvaluation], total: float
+    ) -> Callable[[LatentPoint], LatentEvaluation]:
+        """Return an objective in nats per row, of so many rows, with the prior's share."""
 
-        def both(point: Point) -> Evaluation:
+        def both(point: LatentPoint) -> LatentEvaluation:
             evaluation, (value, theta) = objective(point), self.loss(point.kernel)
             return replace(
                 evaluation,

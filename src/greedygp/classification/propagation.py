@@ -11,17 +11,24 @@ the order in which the basis was chosen.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.linalg
 
 from greedygp.cholesky import factorise_with_sites, inverse_with_sites
-from greedygp.classification.objectives import cavity
-from greedygp.classification.points import Evaluation
-from greedygp.classification.sites import probit_moments
+from greedygp.classification.data import LabelledRows
+from greedygp.classification.hyperparameters import LatentEvaluation, LatentPoint
+from greedygp.classification.sites import Moments, cavity, probit_moments
 from greedygp.classification.state import ClassificationState
-from greedygp.kernels import Kernel
 
-__all__ = ["propagate", "propagated_evidence", "propagated_sites"]
+__all__ = [
+    "Propagated",
+    "negative_log_evidence",
+    "propagate",
+    "propagated_evidence",
+    "propagated_sites",
+]
 
 TOL = 1e-6  # change of a site, in units of the latent value's spread, at which it has settled
 EVIDENCE_TOL = 1e-4  # the same for the evidence, which at the fixed point is flat in the sites
@@ -32,14 +39,24 @@ def propagate(state: ClassificationState, passes: int, tol: float = TOL) -> int:
     """Revisit the sites of a state in place; return how many passes were made."""
     if passes == 0 or state.size == 0:
         return 0
-    u = np.array(state.indices, dtype=np.intp)
-    weights = None if state.weights is None else state.weights[u]
-    K_uu = np.asarray(state.kernel(state.X[u]))
-    means, precisions, _, _, made = propagated_sites(
-        K_uu, state.y[u], state.bias, weights, *state.sites, passes=passes, tol=tol
+    basis = state.data.take(np.array(state.indices, dtype=np.intp))
+    K_uu = np.asarray(state.kernel(basis.X))
+    found = propagated_sites(
+        K_uu, basis.y, state.bias, basis.weights, *state.sites, passes=passes, tol=tol
     )
-    state.replace(means, precisions)
-    return made
+    state.replace(found.means, found.precisions)
+    return found.passes
+
+
+@dataclass
+class Propagated:
+    """Sites after some passes, and the marginals that belong to them; (m,) arrays."""
+
+    means: np.ndarray
+    precisions: np.ndarray
+    f: np.ndarray
+    a: np.ndarray
+    passes: int  # how many were made
 
 
 def propagated_sites(
@@ -52,8 +69,8 @@ def propagated_sites(
     *,
     passes: int,
     tol: float = TOL,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
-    """Return sites nearer to the fixed point (means, precisions), marginals (f, a), passes made.
+) -> Propagated:
+    """Return sites nearer to the fixed point.
 
     Parameters
     ----------
@@ -83,47 +100,77 @@ def propagated_sites(
         last = change
         natural = natural + step * (new_natural - natural)
         precisions = precisions + step * (moments.site_precision - precisions)
-    return m, precisions, f, a, made
+    return Propagated(m, precisions, f, a, made)
 
 
 def propagated_evidence(
-    kernel: Kernel,
-    bias: float,
-    X: np.ndarray,
-    y: np.ndarray,
-    weights: np.ndarray | None,
-    means: np.ndarray,
-    precisions: np.ndarray,
-) -> tuple[Evaluation, np.ndarray, np.ndarray]:
-    """Return the negative log evidence of a full GP in nats a row, and the sites at that point.
+    point: LatentPoint, data: LabelledRows, means: np.ndarray, precisions: np.ndarray
+) -> tuple[LatentEvaluation, np.ndarray, np.ndarray]:
+    """Return the negative log evidence of a full GP in nats per row, and the sites at that point.
 
     With settled sites, `W = (K + Pi^-1)^-1` and `beta = W m`, its derivative by K is
     `0.5 (W - beta beta')`, by the bias minus the sum of the cavities' alpha.
 
     Parameters
     ----------
-    kernel : Kernel
-    bias : float
-    X, y, weights : (n, D) array, (n,) array of +1 and -1, (n,) array or None
+    point : LatentPoint
+    data : LabelledRows
     means, precisions : (n,) arrays
         Sites to begin with.
     """
-    K = np.asarray(kernel(X))
-    m, p, f, a, _ = propagated_sites(
-        K, y, bias, weights, means, precisions, passes=EVIDENCE_PASSES, tol=EVIDENCE_TOL
+    K = np.asarray(point.kernel(data.X))
+    found = propagated_sites(
+        K,
+        data.y,
+        point.bias,
+        data.weights,
+        means,
+        precisions,
+        passes=EVIDENCE_PASSES,
+        tol=EVIDENCE_TOL,
     )
-    mean, variance, _ = cavity(f, a, m, p)
-    moments = probit_moments(mean, variance, y, bias, weights)
+    m, p = found.means, found.precisions
+    mean, variance, _ = cavity(found.f, found.a, m, p)
+    moments = probit_moments(mean, variance, data.y, point.bias, data.weights)
     root = np.sqrt(p)
     L = factorise_with_sites(K, root)
     W = inverse_with_sites(L, root)
     beta = W @ m
-    grown = 1.0 + p * variance
-    terms = moments.log_z + 0.5 * np.log(grown) + 0.5 * p * (mean - m) ** 2 / grown
-    value = float(np.sum(np.log(np.diagonal(L))) + 0.5 * m @ beta - np.sum(terms))
-    total = float(len(y) if weights is None else np.sum(weights))
-    theta = kernel.gradient((0.5 / total) * (W - np.outer(beta, beta)), X)
-    return Evaluation(value / total, theta, -float(np.sum(moments.alpha)) / total), m, p
+    value = negative_log_evidence(L, beta, m, p, mean, variance, moments)
+    theta = point.kernel.gradient((0.5 / data.total) * (W - np.outer(beta, beta)), data.X)
+    by_bias = -float(np.sum(moments.alpha))
+    return LatentEvaluation(value / data.total, theta, by_bias / data.total), m, p
+
+
+def negative_log_evidence(
+    L: np.ndarray,
+    beta: np.ndarray,
+    means: np.ndarray,
+    precisions: np.ndarray,
+    cavity_means: np.ndarray,
+    cavity_variances: np.ndarray,
+    moments: Moments,
+) -> float:
+    """Return expectation propagation's `-log Z` of the labels of m rows.
+
+    Parameters
+    ----------
+    L : (m, m) array
+        The factor of `I + S K S`.
+    beta : (m,) array
+        `(K + Pi^-1)^-1 m`.
+    means, precisions : (m,) arrays
+        The sites.
+    cavity_means, cavity_variances : (m,) arrays
+        The rows' marginals without their own sites.
+    moments : Moments
+        What the likelihoods say, given the cavities.
+    """
+    grown = 1.0 + precisions * cavity_variances
+    lag = cavity_means - means
+    terms = moments.log_z + 0.5 * np.log(grown) + 0.5 * precisions * lag**2 / grown
+    gaussian = float(np.sum(np.log(np.diagonal(L)))) + 0.5 * float(means @ beta)
+    return gaussian - float(np.sum(terms))
 
 
 def _marginals(K_uu, natural, precisions) -> tuple[np.ndarray, np.ndarray]:

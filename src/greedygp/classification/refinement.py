@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from greedygp.classification.hyperparameters import LatentEvaluation, LatentPoint, moving_parts
 from greedygp.classification.marginals import Marginals
 from greedygp.classification.objectives import row_loss
-from greedygp.classification.points import Evaluation, Point, moving_parts
 from greedygp.classification.state import ClassificationState
 from greedygp.coordinates import ArrayPart, Coordinates, LogPart
 from greedygp.minimise import Minimum, minimise
@@ -35,7 +35,7 @@ OPTIMISER_TOL = 1e-7
 
 
 @dataclass(frozen=True)
-class SitePoint(Point):
+class SitePoint(LatentPoint):
     """Hyperparameters and sites."""
 
     means: np.ndarray
@@ -43,7 +43,7 @@ class SitePoint(Point):
 
 
 @dataclass
-class SiteEvaluation(Evaluation):
+class SiteEvaluation(LatentEvaluation):
     """Value and gradient, by the sites too."""
 
     means: np.ndarray

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 
-__all__ = ["Moments", "mills", "probit_moments"]
+__all__ = ["Moments", "cavity", "mills", "probit_moments"]
 
 FAR = -200.0  # below this z the series are more accurate than the differences
 DROP = 40.0  # from the mode to where the integrand ends, in logarithms
@@ -54,6 +54,14 @@ class Moments:
 
     def __getitem__(self, key) -> Moments:
         return Moments(*(getattr(self, name)[key] for name in self.__dataclass_fields__))
+
+
+def cavity(
+    f: np.ndarray, a: np.ndarray, means: np.ndarray, precisions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return mean and variance of basis rows without their own sites, and `1 - p a`."""
+    rest = np.maximum(1.0 - precisions * a, 1e-12)
+    return (f - precisions * a * means) / rest, a / rest, rest
 
 
 def mills(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,20 +13,22 @@ sets a length scale for each feature over-fits.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import chdtri, ndtri
 
-from greedygp.classification.points import Evaluation, Point, moving_parts
+from greedygp.classification.data import LabelledRows
+from greedygp.classification.hyperparameters import LatentEvaluation, LatentPoint, moving_parts
 from greedygp.classification.prior import Prior
 from greedygp.classification.propagation import propagated_evidence
 from greedygp.data import feature_spreads
 from greedygp.kernels import Gaussian, Kernel
-from greedygp.minimise import Minimum, minimise
+from greedygp.minimise import minimise
 from greedygp.progress import Deadline
 
-__all__ = ["learnt_start", "starting_bias", "starting_kernel"]
+__all__ = ["Start", "learnt_start", "starting_bias", "starting_kernel", "starting_point"]
 
 SUBSET_ROWS = 500
 SIGNIFICANCE = 1e-3  # of a length scale for each feature
@@ -39,47 +41,57 @@ def starting_kernel(X: np.ndarray, weights: np.ndarray | None) -> Gaussian:
     return Gaussian(VARIANCE, feature_spreads(X, weights) * np.sqrt(X.shape[1]))
 
 
-def starting_bias(y: np.ndarray, mass: np.ndarray, kernel: Kernel, X: np.ndarray) -> float:
+def starting_bias(data: LabelledRows, kernel: Kernel) -> float:
     """Return the bias at which the prior predicts the classes' shares."""
-    share = float(mass[y > 0].sum() / mass.sum())
-    return float(ndtri(share) * np.sqrt(1.0 + np.mean(kernel.diag(X))))
+    share = float(data.mass[data.y > 0].sum() / data.mass.sum())
+    return float(ndtri(share) * np.sqrt(1.0 + np.mean(kernel.diag(data.X))))
 
 
-class _SubsetEvidence:
+def starting_point(data: LabelledRows, kernel: Kernel | None, bias: float | None) -> LatentPoint:
+    """Return the hyperparameters to begin with: those that are given, or scaled to the data."""
+    if kernel is None:
+        kernel = starting_kernel(data.X, data.weights)
+    return LatentPoint(kernel, starting_bias(data, kernel) if bias is None else float(bias))
+
+
+class SubsetEvidence:
     """The evidence of a full GP as a function of the point; sites go on from the last one."""
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None):
-        self.X, self.y, self.weights = X, y, weights
-        self.sites = np.zeros(len(y)), np.zeros(len(y))
+    def __init__(self, data: LabelledRows):
+        self.data = data
+        self.sites = np.zeros(len(data)), np.zeros(len(data))
 
-    def __call__(self, point: Point) -> Evaluation:
-        evaluation, *sites = propagated_evidence(
-            point.kernel, point.bias, self.X, self.y, self.weights, *self.sites
-        )
+    def __call__(self, point: LatentPoint) -> LatentEvaluation:
+        evaluation, *sites = propagated_evidence(point, self.data, *self.sites)
         self.sites = sites[0], sites[1]
         return evaluation
 
 
+@dataclass(frozen=True)
+class Start:
+    """Where selection and learning begin."""
+
+    point: LatentPoint
+    value: float = np.nan  # of what it was learnt by
+    tied: bool = False  # whether all length scales move by one common factor
+
+
 def learnt_start(
-    start: Point,
-    X: np.ndarray,
-    y: np.ndarray,
-    weights: np.ndarray | None,
+    first: LatentPoint,
+    data: LabelledRows,
     *,
     prior: Prior | None,
     learn_bias: bool,
     max_iter: int,
     deadline: Deadline,
     rng: np.random.Generator,
-) -> tuple[Minimum[Point], bool]:
+) -> Start:
     """Learn kernel and bias by the evidence of at most `SUBSET_ROWS` random rows.
-
-    Returns the minimum, and whether the length scales are tied there.
 
     Parameters
     ----------
-    start : Point
-    X, y, weights : (n, D) array, (n,) array of +1 and -1, (n,) array or None
+    first : LatentPoint
+    data : LabelledRows
     prior : Prior or None
         That of the default kernel, whose length scales are tied unless they pay; None: another one.
     learn_bias : bool
@@ -90,29 +102,29 @@ def learnt_start(
     rng : numpy.random.Generator
         Chooses the rows.
     """
-    if len(y) > SUBSET_ROWS:
-        rows = np.sort(rng.choice(len(y), SUBSET_ROWS, replace=False))
-        X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
-    objective: Any = _SubsetEvidence(X, y, weights)
-    total = float(len(y) if weights is None else np.sum(weights))
+    if len(data) > SUBSET_ROWS:
+        data = data.take(np.sort(rng.choice(len(data), SUBSET_ROWS, replace=False)))
+    objective: Callable[[LatentPoint], LatentEvaluation] = SubsetEvidence(data)
     if prior is not None:
-        objective = prior.added_to(objective, total)
+        objective = prior.added_to(objective, data.total)
 
-    def search(point: Point, tied: bool) -> Minimum[Point]:
-        coordinates = moving_parts(point, bias=learn_bias, tied=tied)
-        return minimise(
+    def search(point: LatentPoint, tied: bool) -> Start:
+        found = minimise(
             objective,
-            coordinates,
+            moving_parts(point, bias=learn_bias, tied=tied),
             max_iter=max_iter,
-            factor=total,
+            factor=data.total,
             tol=OPTIMISER_TOL,
             deadline=deadline,
         )
+        if found.interrupted:  # there is no model yet that could be kept
+            raise KeyboardInterrupt
+        return Start(found.point, found.value, tied)
 
-    found = search(start, prior is not None)
-    if prior is None or X.shape[1] == 1 or found.interrupted:
-        return found, prior is not None
-    each = search(found.point, False)
-    price = 0.5 * chdtri(X.shape[1] - 1, SIGNIFICANCE)  # a quantile of chi-square
-    pays = total * (found.value - each.value) > price
-    return (each, False) if pays or each.interrupted else (found, True)
+    together = search(first, prior is not None)
+    n_features = data.X.shape[1]
+    if prior is None or n_features == 1:
+        return together
+    each = search(together.point, False)
+    price = 0.5 * chdtri(n_features - 1, SIGNIFICANCE)  # a quantile of chi-square
+    return each if data.total * (together.value - each.value) > price else together

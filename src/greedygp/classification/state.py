@@ -22,7 +22,9 @@ from scipy.linalg.blas import dgemm, dtrsm
 from scipy.special import log_ndtr
 
 from greedygp.cholesky import GrowingFactor, factorise_with_sites
-from greedygp.kernels import Kernel
+from greedygp.classification.data import LabelledRows
+from greedygp.classification.hyperparameters import LatentPoint
+from greedygp.classification.sites import Moments, cavity, probit_moments
 
 __all__ = ["ClassificationState"]
 
@@ -32,29 +34,17 @@ class ClassificationState:
 
     Parameters
     ----------
-    kernel : Kernel
-    bias : float
-    X : (n, D) float64 array
-    y : (n,) array of +1 and -1
-    weights : (n,) array or None
+    point : LatentPoint
+    data : LabelledRows
     capacity : int
         The most basis vectors.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        bias: float,
-        X: np.ndarray,
-        y: np.ndarray,
-        weights: np.ndarray | None = None,
-        *,
-        capacity: int,
-    ):
-        n = X.shape[0]
-        self.kernel, self.bias = kernel, float(bias)
-        self.X, self.y, self.weights = X, y, weights
-        self.mass = np.ones(n) if weights is None else weights  # what a row counts in a loss
+    def __init__(self, point: LatentPoint, data: LabelledRows, *, capacity: int):
+        kernel, X, n = point.kernel, data.X, len(data)
+        self.point, self.data = point, data
+        self.kernel, self.bias = kernel, float(point.bias)
+        self.X, self.y, self.mass = X, data.y, data.mass
         self.prior = np.array(kernel.diag(X), dtype=np.float64)
         self.cross = kernel.against(X)
         self.M = np.empty((capacity, n))
@@ -89,6 +79,19 @@ class ClassificationState:
             z /= np.sqrt(1.0 + self.a)
             self._log_probability = log_ndtr(z, out=z)
         return self._log_probability
+
+    def moments(self, index: np.ndarray) -> Moments:
+        """Return what the likelihood says about some rows, given their marginals."""
+        weights = None if self.data.weights is None else self.data.weights[index]
+        return probit_moments(self.f[index], self.a[index], self.y[index], self.bias, weights)
+
+    def loo_loss(self) -> float:
+        """Return the leave-one-out NLP: (4) for the rows outside, the cavity for the basis."""
+        log_probability = self.log_probability.copy()
+        u = self.indices
+        mean, variance, _ = cavity(self.f[u], self.a[u], *self.sites)
+        log_probability[u] = log_ndtr(self.y[u] * (mean + self.bias) / np.sqrt(1.0 + variance))
+        return float(-(self.mass @ log_probability) / self.data.total)
 
     def columns(self, index: np.ndarray) -> np.ndarray:
         """Return the columns `ktilde` of A that belong to some rows, as rows, (c, n)."""

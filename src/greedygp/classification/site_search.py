@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedygp.classification.loss import Curvature, coefficients, losses_and_curvature
+from greedygp.classification.candidate_losses import Curvature, coefficients, losses_and_curvature
 from greedygp.classification.state import ClassificationState
 
 __all__ = ["optimised_sites"]

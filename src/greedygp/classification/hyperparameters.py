@@ -1,4 +1,4 @@
-"""Kernel and bias as the optimiser sees them."""
+"""Kernel and bias of a latent GP, and how a search may move them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ import numpy as np
 from greedygp.coordinates import Coordinates, KernelPart, NumberPart, Part
 from greedygp.kernels import Kernel
 
-__all__ = ["Evaluation", "Point", "moving_parts"]
+__all__ = ["LatentEvaluation", "LatentPoint", "moving_parts"]
 
 REACH = 1e3  # the largest factor between a kernel parameter's start and where it may go
 LARGEST_BIAS = 10.0
 
 
+@dataclass(frozen=True)
+class LatentPoint:
+    """The hyperparameters of the latent function."""
+
+    kernel: Kernel
+    bias: float
+
+
 @dataclass
-class Evaluation:
+class LatentEvaluation:
     """An objective's value and its gradient by theta and by the bias."""
 
     value: float
@@ -24,22 +32,14 @@ class Evaluation:
     bias: float
 
 
-@dataclass(frozen=True)
-class Point:
-    """Hyperparameters."""
-
-    kernel: Kernel
-    bias: float
-
-
 def moving_parts(
-    start: Point, *, kernel: bool = True, bias: bool = True, tied: bool = False
-) -> Coordinates[Point]:
+    start: LatentPoint, *, kernel: bool = True, bias: bool = True, tied: bool = False
+) -> Coordinates[LatentPoint]:
     """Return the coordinates of a search: which parts of a point move, and within which bounds.
 
     Parameters
     ----------
-    start : Point
+    start : LatentPoint
     kernel, bias : bool
         Whether they move.
     tied : bool

@@ -1,23 +1,49 @@
-"""Which criteria a fit selects by, and what it keeps."""
+"""The loop grows a basis; a fit selects by one or two criteria, and keeps the better basis."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from classification.models import data, fixed
-from greedygp.classification import fitting as module
+from classification.problems import SmallProblem
+from greedygp.classification import selection as module
+from greedygp.classification.criteria import CRITERIA
+from greedygp.classification.state import ClassificationState
+from greedygp.greedy import Stopping, run
+
+
+@pytest.mark.parametrize("optimise", [False, True])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_every_row_can_enter(criterion, optimise):
+    problem = SmallProblem(n=12)
+    model = problem.model(criterion, working_set=3, optimise=optimise)
+    path = run(model, Stopping(max_size=20))
+    assert path.reason == "exhausted"
+    assert_array_equal(np.sort(model.state.indices), np.arange(12))
+    assert np.all(np.isfinite(path.as_array()["value"]))
+
+
+def test_patience_goes_back_to_the_minimum():
+    problem = SmallProblem(n=60)
+    model = problem.model("validation", working_set=10)
+    stopping = Stopping(max_size=30, patience=5)
+    path = run(model, stopping)
+    values = path.as_array()["value"]
+    if path.reason == "patience":
+        assert len(path) - stopping.best_size == 5
+    assert np.min(values) == stopping.best
 
 
 @pytest.fixture
 def tried(monkeypatch):
     """Note the criteria that were selected by."""
-    names, selector = [], module.ClassificationSelector
+    names, model = [], module.GreedyClassifier
 
     def noted(state, criterion, **options):
-        names.append(criterion)
-        return selector(state, criterion, **options)
+        names.append(criterion.name)
+        return model(state, criterion, **options)
 
-    monkeypatch.setattr(module, "ClassificationSelector", noted)
+    monkeypatch.setattr(module, "GreedyClassifier", noted)
     return names
 
 
@@ -57,11 +83,11 @@ def test_a_second_selection_that_is_broken_off_leaves_the_first(monkeypatch):
     X, y = data(60)
     loop, calls = module.grow, []
 
-    def stopped(selector, stopping, watch):
+    def stopped(model, stopping, watch):
         calls.append(stopping)
         if len(calls) == 2:
             stopping.max_size = 5
-        path = loop(selector, stopping, watch)
+        path = loop(model, stopping, watch)
         path.reason = path.reason if len(calls) == 1 else "time_limit"
         return path
 
@@ -77,13 +103,13 @@ def test_a_second_selection_that_is_broken_off_leaves_the_first(monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 def test_propagation_is_kept_only_if_it_lowers_the_leave_one_out_loss(monkeypatch, seed):
     X, y = data(40, seed=seed)
-    losses, loss_of = [], module.loo_loss
+    losses, loss_of = [], ClassificationState.loo_loss
     monkeypatch.setattr(
-        module, "loo_loss", lambda state: losses.append(loss_of(state)) or losses[-1]
+        ClassificationState, "loo_loss", lambda self: losses.append(loss_of(self)) or losses[-1]
     )
     options = {"max_basis": None, "criterion": "entropy"}
     model = fixed(**options).fit(X, y)
-    before, after = losses
+    before, after = losses[-2:]
     plain = fixed(ep_passes=0, **options).fit(X, y)
     same = np.array_equal(model.site_means_, plain.site_means_)
     assert same == (after > before)

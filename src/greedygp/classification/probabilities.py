@@ -13,10 +13,10 @@ from greedygp.classification.posterior import Posterior
 from greedygp.summary import SummaryMixin
 from greedygp.validation import check_predict_inputs
 
-__all__ = ["PredictionMixin"]
+__all__ = ["ProbabilityMixin"]
 
 
-class PredictionMixin(SummaryMixin):
+class ProbabilityMixin(SummaryMixin):
     """Predictions of an estimator that has `classes_` and a posterior for each (two: one)."""
 
     classes_: np.ndarray
@@ -36,14 +36,12 @@ class PredictionMixin(SummaryMixin):
         -------
         (N,) array for two classes (positive: `classes_[1]`), (N, n_classes) for more
         """
-        X = self._inputs(X)
-        scores = np.stack([posterior.score(X) for posterior in self._posteriors], axis=1)
+        scores = self._scores(X)
         return scores[:, 0] if len(self._posteriors) == 1 else scores
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the classes' probabilities, (N, n_classes)."""
-        X = self._inputs(X)
-        scores = np.stack([posterior.score(X) for posterior in self._posteriors], axis=1)
+        scores = self._scores(X)
         if scores.shape[1] == 1:
             return log_ndtr(np.concatenate([-scores, scores], axis=1))
         log_each = log_ndtr(scores)
@@ -78,6 +76,11 @@ class PredictionMixin(SummaryMixin):
         mean, variance = (np.stack(part, axis=1) for part in zip(*parts))
         one = len(self._posteriors) == 1
         return (mean[:, 0], variance[:, 0]) if one else (mean, variance)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return a column for each posterior."""
+        X = self._inputs(X)
+        return np.stack([posterior.score(X) for posterior in self._posteriors], axis=1)
 
     def _inputs(self, X: Any) -> np.ndarray:
         """Return the rows in float64."""

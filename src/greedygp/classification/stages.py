@@ -1,0 +1,37 @@
+"""The stages of a classifier's fit as callbacks see them: one class is under way, others wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from greedygp.classification.posterior import Posterior
+from greedygp.classification.state import ClassificationState
+from greedygp.progress import FitProgress, Stage
+
+__all__ = ["ClassStages"]
+
+
+class ClassStages:
+    """Tells callbacks of the stages in which the model of one class is fitted.
+
+    Parameters
+    ----------
+    progress : FitProgress
+    posteriors : sequence of Posterior
+        Those of all classes as far as they are known.
+    place : int
+        Which of them is being fitted.
+    """
+
+    def __init__(self, progress: FitProgress, posteriors: Sequence[Posterior], place: int):
+        self.progress, self.posteriors, self.place = progress, posteriors, place
+
+    def begin(self, name: str, steps: int, state: ClassificationState) -> Stage:
+        """Begin a stage of at most so many steps, in which the model of the class is `state`."""
+
+        def fitted() -> dict[str, list[Posterior]]:
+            posteriors = list(self.posteriors)
+            posteriors[self.place] = Posterior(state)
+            return {"_posteriors": posteriors}
+
+        return self.progress.stage(name, steps, fitted)
