@@ -132,7 +132,7 @@ class TwoClassFit:
         """Go through the stages and return the model."""
         start = self._start()
         model = self._learn(start) if self._makes_rounds() else self._select(start)
-        if self._refines(model.selected.state.size) and not model.broken_off:
+        if self._refines(model.selected.state.size) and not model.cut_short:
             self._refine(model, start.tied)
         return model
 
@@ -192,7 +192,7 @@ class TwoClassFit:
     def _refine(self, model: LearntClassifier, tied: bool) -> None:
         """Move all sites together with kernel and bias; changes the model in place."""
         max_iter, before = 2 * self.parameters.max_iter, model.selected.state
-        stage = self.stages.begin("optimise", max_iter, before)
+        stage = self.stages.later("optimise", max_iter, before)
         refined = refine(
             before,
             tied=tied,

@@ -56,9 +56,9 @@ class LearntClassifier(Learnt[LatentPoint]):
     selected: Selected
 
     @property
-    def broken_off(self) -> bool:
+    def cut_short(self) -> bool:
         """Whether somebody, or the clock, asked for the fit to end."""
-        return self.interrupted or self.selected.broken_off
+        return self.interrupted or self.selected.path.cut_short
 
 
 def learn(
@@ -79,7 +79,7 @@ def learn(
     best = LearntClassifier(point=start, value=value, selected=selected)
     for _ in range(schedule.rounds):
         begin, before = time.perf_counter(), value
-        if selected.state.size == 0 or selected.broken_off or schedule.deadline.passed:
+        if selected.state.size == 0 or selected.path.cut_short or schedule.deadline.passed:
             break
         found, asked_to_stop = _optimise(selected.state, schedule, stages)
         best.interrupted, best.converged = found.interrupted, found.converged
@@ -90,8 +90,8 @@ def learn(
             break
         value, size = schedule.value(selected.state), selected.state.size
         best.rounds.append(Round(size, before, value, found.n_iter, time.perf_counter() - begin))
-        cut_short = selected.broken_off and size < best.selected.state.size
-        if value < best.value and not cut_short:
+        incomplete = selected.path.cut_short and size < best.selected.state.size
+        if value < best.value and not incomplete:
             best.point, best.selected, best.value = found.point, selected, value
         if before - value < ROUND_TOL:
             break
@@ -102,7 +102,7 @@ def _optimise(
     state: ClassificationState, schedule: Schedule, stages: ClassStages
 ) -> tuple[Minimum[LatentPoint], bool]:
     """Improve kernel and bias with basis and sites held fixed; tell whether to end the fit."""
-    stage = stages.begin("optimise", schedule.max_iter, state)
+    stage = stages.later("optimise", schedule.max_iter, state)
     asked_to_stop = False
 
     def after_iteration(point: LatentPoint, value: float) -> bool:

@@ -110,11 +110,6 @@ class Selected:
     state: ClassificationState
     path: Path
 
-    @property
-    def broken_off(self) -> bool:
-        """Whether somebody, or the clock, ended the selection."""
-        return self.path.reason in ("interrupted", "callback", "time_limit")
-
 
 class BasisSelector:
     """Selects a basis with given hyperparameters.
@@ -152,10 +147,10 @@ class BasisSelector:
         first, *others = self._criteria()
         best = self._select_by(first, point)
         for criterion in others:
-            if best.broken_off:
+            if best.path.cut_short:
                 break
             other = self._select_by(criterion, point)
-            if other.broken_off:  # the fit ends, with the basis that is complete
+            if other.path.cut_short:  # the fit ends, with the basis that is complete
                 best.path.reason = other.path.reason
             elif other.state.loo_loss() < best.state.loo_loss():
                 best = other

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from greedygp.classification.posterior import Posterior
 from greedygp.classification.state import ClassificationState
-from greedygp.progress import FitProgress, Stage
+from greedygp.progress import FitProgress, LaterStage, Stage
 
 __all__ = ["ClassStages"]
 
@@ -28,10 +28,14 @@ class ClassStages:
 
     def begin(self, name: str, steps: int, state: ClassificationState) -> Stage:
         """Begin a stage of at most so many steps, in which the model of the class is `state`."""
+        return self.progress.stage(name, steps, lambda: self._fitted(state))
 
-        def fitted() -> dict[str, list[Posterior]]:
-            posteriors = list(self.posteriors)
-            posteriors[self.place] = Posterior(state)
-            return {"_posteriors": posteriors}
+    def later(self, name: str, steps: int, state: ClassificationState) -> LaterStage:
+        """Return such a stage that begins with its first step."""
+        return self.progress.later_stage(name, steps, lambda: self._fitted(state))
 
-        return self.progress.stage(name, steps, fitted)
+    def _fitted(self, state: ClassificationState) -> dict[str, list[Posterior]]:
+        """Return what the estimator would have if the fit ended now."""
+        posteriors = list(self.posteriors)
+        posteriors[self.place] = Posterior(state)
+        return {"_posteriors": posteriors}
