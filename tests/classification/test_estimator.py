@@ -45,15 +45,24 @@ def expected_failures(estimator):
 
 @parametrize_with_checks(
     [
-        SparseGPClassifier(max_basis=8, rounds=1, max_iter=3),
-        SparseGPClassifier(objective=None, criterion="entropy", max_basis=10),
-        SparseGPClassifier(objective=None, sites="optimized", max_basis=10),
+        SparseGPClassifier(max_basis=5, rounds=1, max_iter=2, criterion="entropy"),
+        SparseGPClassifier(objective=None, max_basis=5),
     ],
     expected_failed_checks=expected_failures,
     xfail_strict=False,
 )
 def test_scikit_learn_checks(estimator, check, monkeypatch):
-    monkeypatch.setattr(start, "SUBSET_ROWS", 60)  # learning begins with fewer rows
+    monkeypatch.setattr(start, "SUBSET_ROWS", 40)  # learning begins with fewer rows
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [SparseGPClassifier(objective=None, sites="optimized", max_basis=10)],
+    expected_failed_checks=expected_failures,
+    xfail_strict=False,
+)
+def test_scikit_learn_checks_of_optimised_sites(estimator, check):
     check(estimator)
 
 

@@ -58,11 +58,17 @@ def checked(solver):
 
 
 @parametrize_with_checks(
-    [GPRegressor(hyperparameter_rows=30), *(checked(solver) for solver in NAMES)],
+    [GPRegressor(hyperparameter_rows=30, max_iter=5), checked("gbcd")],
     expected_failed_checks=expected_failures,
     xfail_strict=False,
 )
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([checked(solver) for solver in NAMES if solver != "gbcd"])
+def test_scikit_learn_checks_of_other_solvers(estimator, check):
     check(estimator)
 
 

@@ -14,6 +14,7 @@ from greedygp.dense.objectives import DENSE_OBJECTIVES, DenseObjective, loo_resi
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.hyperparameters import Point
 from greedygp.kernels import Constant, Gaussian, Linear, Matern
+from pairwise import each_pair
 from reference.dense_objectives import leave_one_out, objective_gradient, objective_value
 from reference.sparse_objectives import dense_kernel
 
@@ -188,11 +189,9 @@ def test_names():
         make_problem().objective("mse")
 
 
-@pytest.mark.parametrize("p", [1, 2])
-@each_weights
-@each_kernel
-@each_name
+@each_pair({"name": NAMES, "kernel": KERNELS, "weights": WEIGHTS, "p": [1, 2]})
 def test_values_and_gradients(name, kernel, weights, p):
+    kernel = KERNELS[kernel]
     problem = make_problem(4, p=p, weights=weights)
     assert_same(problem.evaluate(name, kernel), problem.expected(name, kernel), 1e-8)
 

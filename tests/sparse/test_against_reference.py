@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from greedygp import SparseGPRegressor
 from greedygp.kernels import Gaussian
+from pairwise import each_pair
 from reference.sparse_regression import (
     APPROXIMATIONS,
     LOO_CRITERIA,
@@ -109,9 +110,7 @@ def assert_values_exact(estimator, problem, approximation="dtc", ill_conditioned
 # ------------------------------------------------------------------------ values after a step
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-@pytest.mark.parametrize("criterion", CRITERIA)
+@each_pair({"criterion": CRITERIA, "approximation": APPROXIMATIONS, "seed": range(3)})
 def test_values_equal_brute_force(criterion, approximation, seed):
     problem = make_problem(
         seed,
@@ -125,9 +124,7 @@ def test_values_equal_brute_force(criterion, approximation, seed):
     assert_values_exact(model, problem, approximation)
 
 
-@pytest.mark.parametrize("columns", [1, 2, 3])
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-@pytest.mark.parametrize("criterion", CRITERIA)
+@each_pair({"criterion": CRITERIA, "approximation": APPROXIMATIONS, "columns": [1, 2, 3]})
 def test_values_with_several_targets(criterion, approximation, columns):
     """The NLML and the posterior sum over columns, the leave-one-out measures average."""
     problem = make_problem(columns, n=18, columns=columns)
@@ -135,9 +132,9 @@ def test_values_with_several_targets(criterion, approximation, columns):
     assert_values_exact(model, problem, approximation)
 
 
-@pytest.mark.parametrize("kind", ["integer", "fractional"])
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-@pytest.mark.parametrize("criterion", CRITERIA)
+@each_pair(
+    {"criterion": CRITERIA, "approximation": APPROXIMATIONS, "kind": ["integer", "fractional"]}
+)
 def test_values_with_weights(criterion, approximation, kind):
     problem = make_problem(7, n=18, weights=kind)
     model = problem.fit(criterion, approximation, max_basis=6)
@@ -168,9 +165,13 @@ def test_integer_weights_equal_repeated_rows(criterion, approximation):
         assert_allclose(a, b, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("approximation", ["dtc", "fitc"])
-@pytest.mark.parametrize("criterion", GREEDY_CRITERIA)
-@pytest.mark.parametrize("length_scale", [1.5, 3.0, 10.0])
+@each_pair(
+    {
+        "criterion": GREEDY_CRITERIA,
+        "approximation": ["dtc", "fitc"],
+        "length_scale": [1.5, 3.0, 10.0],
+    }
+)
 def test_values_of_ill_conditioned_problems(criterion, approximation, length_scale):
     """Long length scales: K_uu is nearly singular, and candidates run out."""
     rng = np.random.default_rng(10)
@@ -558,30 +559,31 @@ def test_normalised_targets_make_predictions_follow_the_units(seed, scale, shift
 # ---------------------------------------------------------------------------------- limits
 
 
+def assert_finite(model, X):
+    mean, std = model.predict(X, return_std=True)
+    loo_mean, loo_std = model.loo_predict()
+    for values in (mean, std, loo_mean, loo_std, model.path_["value"]):
+        assert np.all(np.isfinite(values))
+    assert np.all(std > 0)
+    assert np.all(loo_std > 0)
+
+
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
 @pytest.mark.parametrize("criterion", CRITERIA)
 class TestLimits:
-    def assert_finite(self, model, X):
-        mean, std = model.predict(X, return_std=True)
-        loo_mean, loo_std = model.loo_predict()
-        for values in (mean, std, loo_mean, loo_std, model.path_["value"]):
-            assert np.all(np.isfinite(values))
-        assert np.all(std > 0)
-        assert np.all(loo_std > 0)
-
     def test_one_basis_vector(self, criterion, approximation):
         problem = make_problem(70, n=15)
         model = problem.fit(criterion, approximation, max_basis=1)
         assert model.n_basis_ == 1
         assert_values_exact(model, problem, approximation)
-        self.assert_finite(model, problem.X)
+        assert_finite(model, problem.X)
 
     def test_as_many_basis_vectors_as_rows(self, criterion, approximation):
         problem = make_problem(71, n=10)
         model = problem.fit(criterion, approximation, max_basis=10)
         assert sorted(chosen(model)) == list(range(10))
         assert_values_exact(model, problem, approximation)
-        self.assert_finite(model, problem.X)
+        assert_finite(model, problem.X)
 
     def test_huge_noise(self, criterion, approximation):
         """Nothing is learnt: the mean is near zero, the spread is the noise."""
@@ -593,23 +595,30 @@ class TestLimits:
         mean, std = model.predict(X, return_std=True)
         assert_allclose(mean, 0, atol=1e-4)
         assert_allclose(std, 1e3, rtol=1e-5)
-        self.assert_finite(model, X)
+        assert_finite(model, X)
 
     def test_tiny_noise(self, criterion, approximation):
         """A smooth function with almost no noise: interpolation without NaN."""
         X = np.linspace(-1, 1, 30)[:, None]
         problem = Problem(X, np.sin(3 * X[:, 0]), 1e-8, 1.0, 0.5)
         model = problem.fit(criterion, approximation, max_basis=15)
-        self.assert_finite(model, X)
+        assert_finite(model, X)
         if criterion not in ("random", "info_gain"):
             assert_allclose(model.predict(X), problem.y, atol=1e-2)
 
-    @pytest.mark.parametrize("constant", [0.0, 3.0])
-    @pytest.mark.parametrize("normalize_y", [True, False])
-    def test_constant_target(self, criterion, approximation, constant, normalize_y):
-        X = make_problem(73, n=15).X
-        problem = Problem(X, np.full(15, constant), 1e-2, 1.0, 1.0)
-        estimator = problem.estimator(criterion, approximation, max_basis=8)
-        model = estimator.set_params(normalize_y=normalize_y).fit(X, problem.y)
-        self.assert_finite(model, X)
-        assert_allclose(model.predict(X), constant, atol=1e-8 if normalize_y else 0.3 * constant)
+
+@each_pair(
+    {
+        "criterion": CRITERIA,
+        "approximation": APPROXIMATIONS,
+        "constant": [0.0, 3.0],
+        "normalize_y": [True, False],
+    }
+)
+def test_constant_target(criterion, approximation, constant, normalize_y):
+    X = make_problem(73, n=15).X
+    problem = Problem(X, np.full(15, constant), 1e-2, 1.0, 1.0)
+    estimator = problem.estimator(criterion, approximation, max_basis=8)
+    model = estimator.set_params(normalize_y=normalize_y).fit(X, problem.y)
+    assert_finite(model, X)
+    assert_allclose(model.predict(X), constant, atol=1e-8 if normalize_y else 0.3 * constant)

@@ -17,6 +17,7 @@ from greedygp.arrays import Backend
 from greedygp.kernels import Constant, Gaussian, Linear, Matern
 from greedygp.sparse.objectives import OBJECTIVES, SparseObjective
 from names import APPROXIMATIONS
+from pairwise import each_pair
 from reference.sparse_objectives import dense_kernel, objective_gradient, objective_value
 from reference.sparse_regression import SparseGP
 from tolerances import assert_close
@@ -179,9 +180,13 @@ def test_names():
     assert [objective.name for objective in OBJECTIVES.values()] == list(NAMES)
 
 
-@pytest.mark.parametrize("p", [1, 2])
-@pytest.mark.parametrize("weights", [None, "integer", "fractional"])
-@each_case
+@each_pair(
+    {
+        ("name", "approximation"): CASES,
+        "weights": [None, "integer", "fractional"],
+        "p": [1, 2],
+    }
+)
 def test_values(name, approximation, weights, p):
     for seed, noise_variance in [(1, 1e-1), (2, 1e-2), (3, 1e-3)]:
         size = {"n": 6 + 9 * seed, "m": 2 + 3 * seed}
@@ -190,22 +195,27 @@ def test_values(name, approximation, weights, p):
         assert_allclose(problem.evaluate(name, approximation).value, expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("weights", "p"), [(None, 1), (None, 2), ("fractional", 1), ("fractional", 2)]
+@each_pair(
+    {
+        ("name", "approximation"): CASES,
+        "kernel": KERNELS,
+        "weights": [None, "fractional"],
+        "p": [1, 2],
+    }
 )
-@each_kernel
-@each_case
 def test_gradients(name, approximation, kernel, weights, p):
-    problem = make_problem(4, p=p, weights=weights)
+    problem, kernel = make_problem(4, p=p, weights=weights), KERNELS[kernel]
     got = problem.evaluate(name, approximation, kernel)
     assert_same(got, problem.expected(name, approximation, kernel), 1e-8)
 
 
-@pytest.mark.parametrize("weights", [None, "fractional"])
-@pytest.mark.parametrize(
-    "kernel", ["ARD Gaussian", "Matern 1.5", "Matern 2.5", "Gaussian + Linear"]
+@each_pair(
+    {
+        ("name", "approximation"): CASES,
+        "kernel": ["ARD Gaussian", "Matern 1.5", "Matern 2.5", "Gaussian + Linear"],
+        "weights": [None, "fractional"],
+    }
 )
-@each_case
 def test_gradients_with_rows_as_basis(name, approximation, kernel, weights):
     problem = make_problem(5, weights=weights)
     problem = replace(problem, basis=problem.X[2:8])
