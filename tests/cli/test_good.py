@@ -74,6 +74,21 @@ def test_summary_for_people(program):
     assert program("fit", "h.csv", "--target", "price", "--quiet", *QUICK)[1] == ""
 
 
+def test_warnings_are_seen(program):
+    """Non-convergence and a fit cut short: in words, in JSON, not with --quiet."""
+    houses(60).to_csv(program.folder / "h.csv", index=False)
+    fit = ("fit", "h.csv", "--target", "price")
+    unfinished = (*fit, "--model", "fastrvm", "--set", "max_iter=1", "--set", "cv=2")
+    _, err = program(*unfinished)
+    (line,) = [line for line in err.splitlines() if line.startswith("Warning: ")]
+    assert "max_iter" in line
+    assert program.json(*unfinished)["warnings"] == [line.removeprefix("Warning: ")]
+    assert "Warning" not in program(*unfinished, "--quiet")[1]
+    _, err = program(*fit, "--time-limit", "0.01")
+    assert "Warning: The fit was ended by --time-limit after 0.01 s" in err
+    assert "Warning" not in program(*fit, "--time-limit", "60", *QUICK)[1]
+
+
 def test_predictions_are_those_of_the_model(fitted, tmp_path):
     program = Program(fitted)
     model = greedygp.load(fitted / "model.skops")

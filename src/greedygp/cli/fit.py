@@ -74,6 +74,11 @@ def fit(screen: Screen, data: str, out: str, report: str | None, **options: Any)
     with screen.progress() as callbacks:
         trained = train(table, recipe, callbacks, known)
     interruption.check()
+    if options["time_limit"] is not None and trained.model.facts["ended_early"]:
+        screen.warn(
+            f"The fit was ended by --time-limit after {options['time_limit']:g} s; the model is the "
+            "best one found by then. More time may give a better one."
+        )
     from greedygp.persistence import save
 
     save(trained.model, out)

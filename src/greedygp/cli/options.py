@@ -20,11 +20,13 @@ def common(function: Callable) -> Callable:
     """Add --json, --quiet and --debug; the command gets a `screen`."""
 
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for scripts.")
-    @click.option("--quiet", is_flag=True, help="No remarks and no progress bar.")
+    @click.option("--quiet", is_flag=True, help="No remarks, warnings or progress bar.")
     @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
     @functools.wraps(function)
     def command(*arguments: Any, as_json: bool, quiet: bool, debug: bool, **options: Any) -> Any:
-        return function(*arguments, screen=Screen(as_json, quiet), **options)
+        screen = Screen(as_json, quiet)
+        with screen.warnings_shown():
+            return function(*arguments, screen=screen, **options)
 
     return command
 

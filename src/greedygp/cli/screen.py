@@ -1,4 +1,4 @@
-"""What the user sees: tables on the standard output, notes and progress on the standard error."""
+"""What the user sees: tables on the standard output; notes, warnings and progress on stderr."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import json
 import sys
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -37,18 +38,39 @@ class Screen:
     as_json : bool
         Only `result` prints, to the standard output.
     quiet : bool
-        No notes and no progress.
+        No notes, no warnings and no progress.
     """
 
     def __init__(self, as_json: bool = False, quiet: bool = False):
         self.as_json, self.quiet = as_json, quiet
         self.out = Console(highlight=False)
         self.err = Console(stderr=True, highlight=False)
+        self.warned: list[str] = []
 
     def note(self, text: str) -> None:
         """Print a remark."""
         if not (self.quiet or self.as_json):
             self.err.print(printable(text), markup=False, soft_wrap=True)
+
+    def warn(self, text: str) -> None:
+        """Print a warning, the first time that it comes; a JSON object lists it, too."""
+        if text not in self.warned:
+            self.warned.append(text)
+            self.note(f"Warning: {text}")
+
+    @contextlib.contextmanager
+    def warnings_shown(self) -> Iterator[None]:
+        """Print the warnings of greedygp and scikit-learn; those of other packages are hidden."""
+
+        def show(message: Any, category: type, *_: Any, **__: Any) -> None:
+            if category.__module__.partition(".")[0] in ("greedygp", "sklearn"):
+                self.warn(" ".join(str(message).split()))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = show  # type: ignore[assignment]
+            yield
 
     def facts(self, title: str, lines: Iterable[tuple[str, str]]) -> None:
         """Print names and values in two columns."""
@@ -73,9 +95,10 @@ class Screen:
         self.out.print(table)
 
     def result(self, value: dict[str, Any]) -> None:
-        """Print the result for scripts."""
+        """Print the result for scripts, with the warnings if there were any."""
         if self.as_json:
-            sys.stdout.write(json.dumps(value, default=str) + "\n")
+            told = value | ({"warnings": self.warned} if self.warned else {})
+            sys.stdout.write(json.dumps(told, default=str) + "\n")
 
     @contextlib.contextmanager
     def progress(self) -> Iterator[tuple]:

@@ -261,6 +261,7 @@ def _facts(model, recipe: Recipe, ready: Prepared, said, seconds: float, X) -> d
         "model": type(estimator).__name__,
         "settings": {key: _plain(own[key]) for key in own if repr(own[key]) != repr(usual[key])},
         "basis": _basis_size(estimator),
+        "ended_early": _ended_early(estimator, seconds),
         "judged_by": judged_by,
         "scores": None if said is None else scores_of(model, said),
         "relevance": relevance_of_columns(model, slopes(model, X)),
@@ -271,6 +272,15 @@ def _facts(model, recipe: Recipe, ready: Prepared, said, seconds: float, X) -> d
 
 def _plain(value: Any) -> Any:
     return value if isinstance(value, int | float | str | None) else repr(value)
+
+
+def _ended_early(estimator: Any, seconds: float) -> bool:
+    """Tell whether the fit was ended by its time limit."""
+    limit = getattr(estimator, "time_limit", None)
+    if limit is None:
+        return False
+    reasons = np.atleast_1d(getattr(estimator, "stop_reason_", ())).tolist()
+    return "time_limit" in reasons or seconds >= limit
 
 
 def _basis_size(estimator: Any) -> int | None:
