@@ -26,8 +26,8 @@ def rows(text, n):
     return "\n".join(text.splitlines()[: n + 1]) + "\n"
 
 
-many = [f"word{k}" for k in range(40)]
-stories = [f"{k} " + "once upon a time " * 3 for k in range(40)]
+stories = "".join(f"{k} {'once upon a time ' * 3},{k}\n" for k in range(40))
+text_only = "story,price\n" + stories
 
 # kind: (content of t.csv or None, arguments, exit code, words of the message)
 BAD = {
@@ -55,10 +55,14 @@ BAD = {
     "few rows": (rows(HOUSES, 4), FIT, 4, "at least 10"),
     "words as numbers": (HOUSES, ("fit", "t.csv", "--target", "town", "--task", "regression"), 4,
                          "must hold numbers for regression"),
-    "dates": (table(sold="2020-05-17"), FIT, 4, "holds dates or times"),
-    "free text": (table(story=stories), (*FIT, "--max-categories", "20"), 4, "free text"),
-    "identifiers": (table(id=many), (*FIT, "--max-categories", "20"), 4, "different words (such"),
-    "slip among numbers": (table(area=["3.5"] * 39 + ["3,5"]), FIT, 4, "'3,5' in row"),
+    "free text only": (text_only, (*FIT, "--max-categories", "20"), 4, "free text, such as"),
+    "slip among numbers": (table(area=["3.5"] * 39 + ["x"]), FIT, 4, "'x' in row 40."),
+    "decimal commas": (table(area=["3,5", "4,25"] * 20), FIT, 4, "--decimal ','"),
+    "slips in two columns": (table(area=["1"] * 39 + ["x"], rooms=["2"] * 39 + ["?"]), FIT, 4,
+                             "2 columns need a decision."),
+    "no kernel": (HOUSES, (*FIT, "--set", "kernel=rbf"), 4, "rbf is not known here"),
+    "no encoding": (HOUSES, (*FIT, "--encoding", "klingon"), 3, "no encoding 'klingon'"),
+    "a model that is there": (HOUSES, (*FIT, "--out", "model.skops"), 7, "give --overwrite"),
     "infinite": (table(area=[1.0] * 39 + [float("inf")]), FIT, 4, "infinite"),
     "nothing to learn from": ("a,price\n" + "".join(f"1,{k}\n" for k in range(20)), FIT, 4,
                               "No column is left"),

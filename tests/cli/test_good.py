@@ -71,13 +71,14 @@ def test_summary_for_people(program):
     assert "garden: as asked" in out
     assert "most relevant columns" in out
     assert "Wrote the model to model.skops." in err
-    assert program("fit", "h.csv", "--target", "price", "--quiet", *QUICK)[1] == ""
+    again = ("fit", "h.csv", "--target", "price", "--overwrite", "--quiet", *QUICK)
+    assert program(*again)[1] == ""
 
 
 def test_warnings_are_seen(program):
     """Non-convergence and a fit cut short: in words, in JSON, not with --quiet."""
     houses(60).to_csv(program.folder / "h.csv", index=False)
-    fit = ("fit", "h.csv", "--target", "price")
+    fit = ("fit", "h.csv", "--target", "price", "--overwrite")
     unfinished = (*fit, "--model", "fastrvm", "--set", "max_iter=1", "--set", "cv=2")
     _, err = program(*unfinished)
     (line,) = [line for line in err.splitlines() if line.startswith("Warning: ")]
@@ -87,6 +88,48 @@ def test_warnings_are_seen(program):
     _, err = program(*fit, "--time-limit", "0.01")
     assert "Warning: The fit was ended by --time-limit after 0.01 s" in err
     assert "Warning" not in program(*fit, "--time-limit", "60", *QUICK)[1]
+
+
+def test_a_real_table_in_one_go(program):
+    """Dates, money, an index, an identifier, free text, words for missing: fit, predict, report."""
+    n = 60
+    table = houses(n)
+    table["sold"] = pandas.date_range("2020-01-01", periods=n, freq="17D").strftime("%m/%d/%Y")
+    table["tax"] = [f"${k},250" for k in range(1, n + 1)]
+    table["house_id"] = 1000 + np.arange(n)
+    table["story"] = [f"{k} " + "once upon a time " * 3 for k in range(n)]
+    table["area"] = table["area"].astype(object).where(table["area"].notna(), "unknown")
+    table["rooms"] = table["rooms"] % 3
+    table.to_csv(program.folder / "h.csv")
+    options = ("--missing", "unknown", "--drop", "garden,town", "--max-categories", "20", *QUICK)
+    out, err = program("fit", "h.csv", "--target", "price", *options, "--report", "r.html")
+    assert "Assumed: Column 'tax' was read as numbers: '$1,250' is 1250" in err
+    for name in ("Unnamed: 0", "house_id", "story", "garden", "town"):
+        assert f"{name}: " in out
+    facts = program.json("info", "model.skops")["facts"]
+    assert [column["kind"] for column in facts["columns"]] == ["number", "number", "date", "number"]
+    assert facts["assumptions"][0] in (program.folder / "r.html").read_text("utf-8").replace(
+        "&#x27;", "'"
+    )
+    program("predict", "model.skops", "h.csv", "--out", "p.csv")  # --missing is remembered
+    assert len(pandas.read_csv(program.folder / "p.csv")) == n
+    assert program.json("report", "model.skops", "h.csv")["rows"] == 12
+    only = ("--only", "bayesian ridge", "--folds", "2")
+    result = program.json("compare", "h.csv", "--target", "rooms", *only, *options)
+    assert result["models"][0]["failed"] is None
+
+
+def test_kernel_and_task_by_option(program):
+    table = houses(60)
+    table["rooms"] = np.arange(60) % 3
+    table.to_csv(program.folder / "h.csv", index=False)
+    fit = ("fit", "h.csv", "--target", "rooms", *QUICK, "--overwrite")
+    _, err = program(*fit, "--set", "kernel=Matern(nu=0.5) + Linear()")
+    assert "only 3 different values (0, 1, 2)" in err
+    assert "Matern(nu=0.5" in program.json("info", "model.skops")["facts"]["settings"]["kernel"]
+    facts = program.json(*fit, "--task", "classification")
+    assert facts["classes"] == [0, 1, 2]
+    assert facts["assumptions"] == []
 
 
 def test_predictions_are_those_of_the_model(fitted, tmp_path):

@@ -28,7 +28,8 @@ def wait_for(stream, words):
 def test_fit(number, code, delay, program):
     houses(3000).to_csv(program.folder / "h.csv", index=False)
     (program.folder / "model.skops").write_text("an older model")
-    process = program.start("fit", "h.csv", "--target", "price", "--report", "r.html", *LONG)
+    arguments = ("--target", "price", "--report", "r.html", "--overwrite", *LONG)
+    process = program.start("fit", "h.csv", *arguments)
     wait_for(process.stderr, b"Read 3000 rows")
     time.sleep(delay)
     process.send_signal(number)

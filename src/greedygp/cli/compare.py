@@ -9,7 +9,7 @@ import click
 
 from greedygp.cli import interruption
 from greedygp.cli.fit import PERCENT
-from greedygp.cli.options import common, learning, reading, recipe_of, source_of
+from greedygp.cli.options import common, learning, reading, table_and_recipe
 from greedygp.cli.screen import Screen, number
 
 __all__ = ["compare"]
@@ -39,12 +39,12 @@ def compare(screen: Screen, data: str, folds: int, only: tuple[str, ...], **opti
     means over the folds, the best model is first.
     """
     from greedygp.tables.problems import DataProblem, did_you_mean
-    from greedygp.tables.reading import read
     from greedygp.tables.training import prepare
 
-    recipe = recipe_of(options, strict=False, test=0.0)
-    table, _ = read(source_of(data, options, tuple(options["categorical"])))
+    table, _, recipe = table_and_recipe(data, options, strict=False, test=0.0)
     ready = prepare(table, recipe)
+    for sentence in (*ready.target.assumptions, *ready.encoder.assumptions):
+        screen.note(f"Assumed: {sentence}")
     models = _models(ready.target.task, recipe)
     for name in only:
         if name not in models:
@@ -113,9 +113,8 @@ def _cross_validated(name: str, estimator: Any, ready: Any, recipe: Any, folds: 
     from sklearn.base import clone
     from sklearn.model_selection import KFold, StratifiedKFold
 
-    from greedygp.tables.encoder import Encoder
     from greedygp.tables.model import TableModel
-    from greedygp.tables.training import predictions_of, scores_of
+    from greedygp.tables.training import encoder_for, predictions_of, scores_of
 
     y, task = ready.target.values, ready.target.task
     kind = StratifiedKFold if task == "classification" else KFold
@@ -123,9 +122,9 @@ def _cross_validated(name: str, estimator: Any, ready: Any, recipe: Any, folds: 
     begin, found, failed = time.perf_counter(), [], None
     try:
         for train, test in parts:
-            rows = ready.rows.iloc[train]
-            encoder = Encoder(ready.encoder.categories, recipe.most_words).fit(rows)
-            fitted = clone(estimator).fit(encoder.transform(rows), y[train])
+            encoder = encoder_for(recipe).fit(ready.rows, train)
+            fitted = clone(estimator).fit(encoder.transform(ready.rows.iloc[train]), y[train])
+            interruption.check()
             model = TableModel(encoder, fitted, recipe.target, task, {})
             held_out = predictions_of(model, ready.rows.iloc[test], y[test])
             found.append(scores_of(model, held_out))

@@ -10,7 +10,14 @@ from typing import Any
 import click
 
 from greedygp.cli import interruption
-from greedygp.cli.options import check_writable, common, learning, reading, recipe_of, source_of
+from greedygp.cli.options import (
+    check_new,
+    check_writable,
+    common,
+    learning,
+    reading,
+    table_and_recipe,
+)
 from greedygp.cli.screen import Screen, number
 
 __all__ = ["fit", "summary_lines"]
@@ -47,37 +54,43 @@ PERCENT = ("coverage_95", "error")
     help="Share of the rows held out to judge the model; 0: leave-one-out instead.",
 )
 @click.option("--out", default="model.skops", show_default=True, metavar="FILE")
+@click.option("--overwrite", is_flag=True, help="Replace a model that is there already.")
 @click.option("--report", metavar="FILE", help="Also write a page that explains the model.")
 @reading
 @common
-def fit(screen: Screen, data: str, out: str, report: str | None, **options: Any) -> None:
+def fit(
+    screen: Screen, data: str, out: str, overwrite: bool, report: str | None, **options: Any
+) -> None:
     """Fit a model to DATA, a table with column names; `-` is the standard input.
 
-    Numbers are scaled, words become 0/1 features, missing values are filled and counted. The model
-    is written with all that, so that `greedygp predict` takes new tables as they are.
+    Numbers are scaled, words become 0/1 features, dates become year, month, day of the week, hour
+    and days, missing values are filled and marked. The model remembers all that, so `greedygp
+    predict` takes new tables as they are.
     """
     for path in (out, report):
         check_writable(path, data)
+    check_new(out, overwrite)
     if "-" in (out, report):
         raise click.BadParameter("a model and a report are written to files, not to '-'.")
-    from greedygp.tables.reading import read
     from greedygp.tables.training import train
 
-    recipe = recipe_of(options, strict=True, model=options["model"], test=options["test"])
-    source = source_of(data, options, tuple(options["categorical"]))
-    table, digest = read(source)
-    screen.note(f"Read {len(table)} rows and {len(table.columns)} columns from {source.name}.")
+    table, digest, recipe = table_and_recipe(
+        data, options, strict=True, model=options["model"], test=options["test"]
+    )
+    where = "the standard input" if data == "-" else data
+    screen.note(f"Read {len(table)} rows and {len(table.columns)} columns from {where}.")
     known = {
         "data": {"name": Path(data).name, "sha256": digest},
         "command": shlex.join(["greedygp", *sys.argv[1:]]),
+        "missing_words": list(options["missing"]),
     }
     with screen.progress() as callbacks:
         trained = train(table, recipe, callbacks, known)
     interruption.check()
     if options["time_limit"] is not None and trained.model.facts["ended_early"]:
         screen.warn(
-            f"The fit was ended by --time-limit after {options['time_limit']:g} s; the model is the "
-            "best one found by then. More time may give a better one."
+            f"The fit was ended by --time-limit after {options['time_limit']:g} s; the model is "
+            "the best one found by then. More time may give a better one."
         )
     from greedygp.persistence import save
 
@@ -90,6 +103,8 @@ def fit(screen: Screen, data: str, out: str, report: str | None, **options: Any)
         written["report"] = report
     facts = trained.model.facts
     screen.facts(f"{facts['model']} for {facts['target']!r}", summary_lines(facts))
+    for sentence in facts["assumptions"]:
+        screen.note(f"Assumed: {sentence}")
     for what, path in written.items():
         screen.note(f"Wrote the {what} to {path}.")
     screen.result(facts | {"written": written})

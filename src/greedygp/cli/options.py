@@ -13,7 +13,15 @@ import click
 from greedygp.cli.errors import OutputProblem
 from greedygp.cli.screen import Screen
 
-__all__ = ["check_writable", "common", "learning", "reading", "recipe_of", "source_of"]
+__all__ = [
+    "check_new",
+    "check_writable",
+    "common",
+    "learning",
+    "reading",
+    "source_of",
+    "table_and_recipe",
+]
 
 
 def common(function: Callable) -> Callable:
@@ -33,8 +41,15 @@ def common(function: Callable) -> Callable:
 
 def reading(function: Callable) -> Callable:
     """Add the options that say how a data file is written."""
-    formats = click.Choice(["csv", "tsv", "parquet", "feather", "npz"])
+    formats = click.Choice(["csv", "tsv", "parquet", "feather", "npz", "xlsx"])
     for option in (
+        click.option(
+            "--missing",
+            multiple=True,
+            metavar="WORD",
+            help="A word that means missing, such as '?'. Repeatable.",
+        ),
+        click.option("--encoding", metavar="NAME", help="Of a text file. Default: UTF-8."),
         click.option("--decimal", default=".", help="Decimal mark of a text file.", metavar="MARK"),
         click.option("--separator", help="Between the fields of a text file.", metavar="MARK"),
         click.option("--format", type=formats, help="Default: by the file's name; a pipe is CSV."),
@@ -53,7 +68,8 @@ def learning(function: Callable) -> Callable:
             "settings",
             multiple=True,
             metavar="NAME=VALUE",
-            help="Any parameter of the model, e.g. --set criterion=nlgpp. Repeatable.",
+            help="Any parameter of the model, e.g. criterion=nlgpp or 'kernel=Matern(nu=1.5)'. "
+            "Repeatable.",
         ),
         click.option(
             "--time-limit",
@@ -70,9 +86,20 @@ def learning(function: Callable) -> Callable:
             help="The most different words a column may have.",
         ),
         click.option(
-            "--categorical", multiple=True, metavar="COLUMN", help="Numbers that are names."
+            "--numeric",
+            multiple=True,
+            metavar="COLUMNS",
+            help="Learn from a column as numbers although it looks like an identifier.",
         ),
-        click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out."),
+        click.option(
+            "--categorical",
+            multiple=True,
+            metavar="COLUMNS",
+            help="Columns whose values are names, although they look like numbers.",
+        ),
+        click.option(
+            "--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out: a,b,c."
+        ),
         click.option("--task", type=tasks, default="auto", show_default=True),
         click.option("--target", required=True, metavar="COLUMN", help="What to predict."),
     ):
@@ -80,24 +107,49 @@ def learning(function: Callable) -> Callable:
     return function
 
 
-def source_of(path: str, options: dict[str, Any], text_columns: tuple = ()) -> Any:
-    """Return the source of a table from the options of `reading`."""
-    from greedygp.tables.reading import Source
+def source_of(
+    path: str, options: dict[str, Any], text_columns: tuple = (), missing: tuple = ()
+) -> Any:
+    """Return the source of a table from the options of `reading`.
+
+    Words that mean missing are those given and those of the options.
+    """
+    from greedygp.tables.source import Source
 
     return Source(
         path,
-        options["format"],
-        options["separator"],
-        options["decimal"],
-        tuple(text_columns),
+        format=options["format"],
+        separator=options["separator"],
+        decimal=options["decimal"],
+        encoding=options["encoding"],
+        missing=(*missing, *options["missing"]),
+        text_columns=tuple(text_columns),
     )
 
 
-def recipe_of(options: dict[str, Any], *, strict: bool, **more: Any) -> Any:
-    """Return the recipe from the options of `learning`.
+def table_and_recipe(
+    path: str, options: dict[str, Any], *, strict: bool, **more: Any
+) -> tuple[Any, str, Any]:
+    """Read a table; return it, its digest, and the recipe from the options of `learning`.
 
     With `strict`, a model that has no --max-basis or --time-limit is refused where one is given.
     """
+    from greedygp.tables.reading import read
+
+    words = tuple(name for given in options["categorical"] for name in (given, *given.split(",")))
+    table, digest = read(source_of(path, options, words))
+    return table, digest, _recipe(options, list(table.columns), strict, more)
+
+
+def _columns(given: tuple[str, ...], known: list[str]) -> list[str]:
+    """Return the columns that an option names: one, or several with commas between them."""
+    names: list[str] = []
+    for text in given:
+        names += [text] if text in known else [name.strip() for name in text.split(",")]
+    return list(dict.fromkeys(names))
+
+
+def _recipe(options: dict[str, Any], known: list[str], strict: bool, more: dict[str, Any]) -> Any:
     from greedygp.tables.families import parsed_settings
     from greedygp.tables.training import Recipe
 
@@ -109,8 +161,9 @@ def recipe_of(options: dict[str, Any], *, strict: bool, **more: Any) -> Any:
         task=options["task"],
         settings=(limits if strict else {}) | settings,
         offered=limits,
-        drop=list(options["drop"]),
-        categories=list(options["categorical"]),
+        drop=_columns(options["drop"], known),
+        categories=_columns(options["categorical"], known),
+        numbers=_columns(options["numeric"], known),
         most_words=options["max_categories"],
         seed=options["seed"],
         **more,
@@ -131,3 +184,11 @@ def check_writable(path: str | None, *inputs: str) -> None:
     for other in inputs:
         if target.exists() and Path(other).exists() and target.samefile(other):
             raise OutputProblem(f"{path} is the input; write the result to another file.")
+
+
+def check_new(path: str, overwrite: bool) -> None:
+    """Raise if a file is there that the user may want to keep."""
+    if Path(path).exists() and not overwrite:
+        raise OutputProblem(
+            f"{path} exists already; name another file with --out, or give --overwrite."
+        )

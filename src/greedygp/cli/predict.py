@@ -17,7 +17,7 @@ from greedygp.cli.screen import Screen
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["loaded", "predict"]
+__all__ = ["loaded", "predict", "source_for"]
 
 MOST_NOTES = 8
 
@@ -50,8 +50,8 @@ def predict(
 ) -> None:
     """Predict the rows of DATA with the MODEL that `greedygp fit` wrote.
 
-    The result has one line a row: the mean, lower and upper; for classes, the likeliest one and
-    the probability of each. Files of any size are worked through in chunks; `-` is the standard
+    The result has one line per row: the mean, lower and upper; for classes, the likeliest one
+    and the probability of each. Files of any size are worked through in chunks; `-` is the standard
     input.
     """
     if out == "-" and screen.as_json:
@@ -60,8 +60,7 @@ def predict(
     table_model = loaded(model)
     from greedygp.tables.reading import chunks
 
-    words = tuple(c.name for c in table_model.encoder.columns if c.kind == "category")
-    source = source_of(data, options, words)
+    source = source_for(table_model, data, options)
     notes: dict[str, int] = {}
     done = 0
     with _writer(out) as write, screen.counter("Predicting") as advance:
@@ -100,6 +99,12 @@ def loaded(path: str) -> Any:
             "with greedygp.load, and `greedygp fit` makes models for the command line."
         )
     return model
+
+
+def source_for(model: Any, data: str, options: dict[str, Any]) -> Any:
+    """Return the source of new rows for a model: its words are text, also where all are digits."""
+    words = tuple(c.name for c in model.encoder.columns if c.kind == "category")
+    return source_of(data, options, words, tuple(model.facts.get("missing_words", ())))
 
 
 def _no_rows(name: str) -> Exception:

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from greedygp.cli.options import check_writable, common, reading, source_of
-from greedygp.cli.predict import loaded
+from greedygp.cli.options import check_writable, common, reading
+from greedygp.cli.predict import loaded, source_for
 from greedygp.cli.screen import Screen
 
 __all__ = ["report"]
@@ -34,8 +34,7 @@ def report(screen: Screen, model: str, data: str, out: str, **options: Any) -> N
     from greedygp.report.rows import judge_again
     from greedygp.tables.reading import read
 
-    words = tuple(c.name for c in table_model.encoder.columns if c.kind == "category")
-    table, digest = read(source_of(data, options, words))
+    table, digest = read(source_for(table_model, data, options))
     table_model.encoder.check_columns(table, data)
     trained, which = judge_again(table_model, table, digest)
     write_report(trained, out, which)

@@ -111,6 +111,9 @@ def _made(trained: Trained) -> str:
     for column in model.encoder.columns:
         if column.kind == "number":
             what = f"scaled: mean {short(column.centre)}, deviation {short(column.width)}"
+            what += ", and a feature that marks missing values" if column.marks_missing else ""
+        elif column.kind == "date":
+            what = ", ".join(part.name.removeprefix(f"{column.name}: ") for part in column.parts)
         else:
             what = f"{len(column.words)} features, one per word"
         missing = str(column.missing) if column.missing else ""
@@ -148,6 +151,7 @@ def _steps(facts: dict[str, Any], estimator: Any) -> list[tuple[str, Any]]:
         if facts["rows_without_target"]:
             parts += f", {facts['rows_without_target']} without a target left out"
         steps += [("rows", parts), ("random seed", facts["recipe"]["seed"])]
+    steps += [("assumed", sentence) for sentence in facts.get("assumptions", ())]
     settings = ", ".join(f"{name}={value!r}" for name, value in facts.get("settings", {}).items())
     steps.append(("model", f"{type(estimator).__name__}({settings})"))
     kernel = getattr(estimator, "kernel_", None)

@@ -16,7 +16,8 @@ from greedygp.metrics import coverage
 from greedygp.plotting import curves
 from greedygp.report.subject import Figure, Subject
 from greedygp.report.svg import Chart, short
-from greedygp.tables.encoder import to_numbers, to_words
+from greedygp.tables.dates import date_parts, parsed_dates
+from greedygp.tables.values import to_numbers, to_words
 
 __all__ = ["calibration", "confusion", "predicted_and_observed", "reliability", "residuals"]
 
@@ -168,8 +169,13 @@ def _errors(subject: Subject) -> tuple[np.ndarray | None, str]:
 def _positions(values: Any, column: Any) -> tuple[np.ndarray, str]:
     """Return where rows stand along a column; words stand side by side, a little scattered."""
     if column.kind == "number":
-        numbers, _ = to_numbers(values)
+        numbers, _ = to_numbers(values, column.grouped)
         return np.where(np.isnan(numbers), column.middle, numbers), ""
+    if column.kind == "date":
+        times, _ = parsed_dates(values, column.day_first)
+        days = date_parts(times, column.origin)["elapsed days"]
+        label = f"{column.name}: days since {column.origin[:10]}"
+        return np.where(np.isnan(days), np.nanmedian(days), days), label
     words = to_words(values)
     place = {word: k for k, word in enumerate(column.words)}
     scatter = np.random.default_rng(0).uniform(-0.3, 0.3, len(words))

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from greedygp.tables.encoder import to_numbers
 from greedygp.tables.model import TableModel
-from greedygp.tables.problems import ColumnProblem, DataProblem, did_you_mean
-from greedygp.tables.targets import Target, take_target
+from greedygp.tables.problems import ColumnProblem, DataProblem, did_you_mean, row_number
+from greedygp.tables.targets import labels_of, numbers_of, take_target
 from greedygp.tables.training import Predictions, Trained, predictions_of, split
+from greedygp.tables.values import to_numbers
 
 if TYPE_CHECKING:
     import pandas
@@ -38,53 +38,50 @@ def judge_again(model: TableModel, table: pandas.DataFrame, digest: str) -> tupl
         )
     facts = model.facts
     recipe = facts.get("recipe", {})
+    kept = table[model.target].notna().to_numpy()
+    if not kept.any():
+        raise DataProblem(f"No row has a value of the target {model.target!r}.")
+    rows = table[kept]
+    y = _targets(model, rows[model.target])
     if facts.get("data", {}).get("sha256") == digest and recipe:
         target = take_target(table, model.target, facts["task"])
-        rows = table[target.kept].reset_index(drop=True)
         train, test = split(target, recipe["test"], recipe["seed"])
         if len(test):
             which = f"the {len(test)} rows that were held out when the model was fitted"
-            return _judged(model, rows.iloc[test], target.values[test]), which
+            return _judged(model, rows.iloc[test], y[test]), which
         if hasattr(model.estimator, "loo_predict") and model.task == "regression":
-            said = Predictions(target.values, *model.estimator.loo_predict())
+            said = Predictions(y, *model.estimator.loo_predict())
             which = f"the {len(train)} training rows, each predicted from the others"
             return Trained(model, rows, said), which
-    return _other_rows(model, table)
+    which = f"all {len(rows)} rows of the table, which may include rows it was fitted to"
+    return _judged(model, rows, y), which
 
 
 def _judged(model: TableModel, rows: pandas.DataFrame, y: np.ndarray) -> Trained:
     return Trained(model, rows, predictions_of(model, rows, y))
 
 
-def _other_rows(model: TableModel, table: pandas.DataFrame) -> tuple[Trained, str]:
-    target = _known_targets(model, table)
-    rows = table[target.kept]
-    which = f"all {len(rows)} rows of the table, which may include rows it was fitted to"
-    return _judged(model, rows, target.values), which
-
-
-def _known_targets(model: TableModel, table: pandas.DataFrame) -> Target:
-    """Return the targets of a table that need not be fit for learning."""
-    column = table[model.target]
-    kept = column.notna().to_numpy()
-    if not kept.any():
-        raise DataProblem(f"No row has a value of the target {model.target!r}.")
+def _targets(model: TableModel, column: pandas.Series) -> np.ndarray:
+    """Return the targets of rows, which need not be fit for learning, as the model knows them."""
     if model.task == "regression":
-        numbers, wrong = to_numbers(column[kept])
+        numbers, wrong, _ = numbers_of(model.target, column)
         if len(wrong):
+            first = int(wrong[0])
             raise ColumnProblem(
                 f"The target {model.target!r} must hold numbers, as it did in training; row "
-                f"{int(wrong[0]) + 1} has {str(column[kept].iloc[int(wrong[0])])!r}."
+                f"{row_number(column, first)} has {str(column.iloc[first])!r}."
             )
-        return Target(numbers, kept, "regression", "")
-    numbers, wrong = to_numbers(column[kept])
-    whole = model.estimator.classes_.dtype.kind in "iu" and not len(wrong)
-    words = [str(value).strip() for value in column[kept]]
-    labels = numbers.astype(np.int64) if whole else np.array(words)
+        return numbers
+    labels = labels_of(column)
+    if model.estimator.classes_.dtype.kind in "iu" and labels.dtype.kind not in "iu":
+        numbers, wrong = to_numbers(column)  # true and false, where the classes are 1 and 0
+        labels = labels if len(wrong) else numbers.astype(np.int64)
+    elif model.estimator.classes_.dtype.kind not in "iu":
+        labels = np.array([str(value).strip() for value in column])
     new = sorted(set(labels.tolist()) - set(model.classes))
     if new:
         raise ColumnProblem(
             f"The target {model.target!r} holds classes that the model does not know: "
             f"{', '.join(map(str, new[:5]))}."
         )
-    return Target(labels, kept, "classification", "")
+    return labels

@@ -10,7 +10,15 @@ from typing import Any
 import greedygp
 from greedygp.tables.problems import DataProblem, did_you_mean
 
-__all__ = ["default_family", "families", "family_named", "make", "parsed_settings", "short_name"]
+__all__ = [
+    "default_family",
+    "families",
+    "family_named",
+    "kernel_from",
+    "make",
+    "parsed_settings",
+    "short_name",
+]
 
 # What is taken where the user names none, in this order.
 PREFERRED = ("SparseGPRegressor", "SparseGPClassifier")
@@ -96,14 +104,52 @@ def parsed_settings(pairs: Iterable[str]) -> dict[str, Any]:
     >>> from greedygp.tables.families import parsed_settings
     >>> parsed_settings(["criterion=nlgpp", "max_basis=50", "patience=None"])
     {'criterion': 'nlgpp', 'max_basis': 50, 'patience': None}
+    >>> parsed_settings(["kernel=Matern(nu=1.5) + Linear()"])["kernel"]
+    Matern(nu=1.5, variance=1.0, length_scale=1.0) + Linear(variance=1.0)
     """
     settings: dict[str, Any] = {}
     for pair in pairs:
         name, sign, text = pair.partition("=")
         if not sign or not name.strip().isidentifier():
             raise DataProblem(f"A setting is written name=value; got {pair!r}.")
+        name, text = name.strip(), text.strip()
         try:
-            settings[name.strip()] = ast.literal_eval(text.strip())
+            settings[name] = ast.literal_eval(text)
         except (ValueError, SyntaxError):
-            settings[name.strip()] = text.strip()
+            settings[name] = kernel_from(text) if name == "kernel" else text
     return settings
+
+
+def kernel_from(text: str) -> Any:
+    """Return the kernel that an expression of names, numbers, `+` and `*` describes.
+
+    Nothing is evaluated that is not a kernel of greedygp or a number.
+    """
+    from greedygp import kernels
+
+    names = ("Gaussian", "Matern", "Linear", "Constant")
+    known = {name: getattr(kernels, name) for name in names}
+
+    def value(node: ast.expr) -> Any:
+        match node:
+            case ast.BinOp(left, ast.Add(), right):
+                return value(left) + value(right)
+            case ast.BinOp(left, ast.Mult(), right):
+                return value(left) * value(right)
+            case ast.Call(ast.Name(name), arguments, options) if name in known:
+                named = {str(option.arg): value(option.value) for option in options}
+                return known[name](*map(value, arguments), **named)
+            case ast.Name(name) if name in known:
+                return known[name]()
+        try:
+            return ast.literal_eval(node)
+        except ValueError as error:
+            raise ValueError(f"{ast.unparse(node)} is not known here") from error
+
+    try:
+        return value(ast.parse(text, mode="eval").body)
+    except (ValueError, SyntaxError, TypeError) as error:
+        raise DataProblem(
+            f"{text!r} is not a kernel ({error}); write for instance kernel=Matern(nu=1.5), or a "
+            f"sum or product of {', '.join(known)}."
+        ) from error

@@ -1,9 +1,13 @@
-"""What can be wrong with a table, by what one would do about it."""
+"""What can be wrong with a table, and help for the sentences that say so."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = [
     "ColumnProblem",
@@ -12,6 +16,7 @@ __all__ = [
     "MissingPackage",
     "TableProblem",
     "did_you_mean",
+    "row_number",
 ]
 
 
@@ -51,3 +56,17 @@ def did_you_mean(name: str, names: Sequence[str], most: int = 12) -> str:
     listed = ", ".join(repr(other) for other in names[:most])
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"its columns are {listed}{more}."
+
+
+def row_number(values: pandas.Series, place: int, first_row: int | None = None) -> int:
+    """Return the number of a row in its file, where the first row below the names is 1.
+
+    Parameters
+    ----------
+    values : Series
+        Its index holds the rows' places in the file, from 0, unless `first_row` is given.
+    place : int
+    first_row : int, optional
+        The number of the first value's row.
+    """
+    return int(values.index[place]) + 1 if first_row is None else first_row + place

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from greedygp.tables.encoder import to_numbers
+from greedygp.tables.plans import infinite_values, not_numbers
 from greedygp.tables.problems import DataProblem, did_you_mean
+from greedygp.tables.values import has_decimal_commas, is_grouped, to_numbers
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Target", "take_target"]
+__all__ = ["Target", "labels_of", "numbers_of", "take_target"]
 
 FEWEST_ROWS = 10
 MOST_CLASSES = 50
+FEW_VALUES = 10  # so few different whole numbers may be classes
+FEW_WRONG = 0.1  # share of the values: fewer that are no numbers are slips
 
 
 @dataclass
@@ -32,12 +35,15 @@ class Target:
     task : {"regression", "classification"}
     why : str
         How the task was chosen.
+    assumptions : list of str
+        Sentences about what had to be guessed.
     """
 
     values: np.ndarray
     kept: np.ndarray
     task: str
     why: str
+    assumptions: list[str] = field(default_factory=list)
 
 
 def take_target(table: pandas.DataFrame, name: str, task: str = "auto") -> Target:
@@ -46,6 +52,7 @@ def take_target(table: pandas.DataFrame, name: str, task: str = "auto") -> Targe
     Parameters
     ----------
     table : DataFrame
+        Its index numbers the rows of the file, from 0.
     name : str
     task : {"auto", "regression", "classification"}
         "auto": words, truth values and numbers with only two different values are classes.
@@ -62,40 +69,89 @@ def take_target(table: pandas.DataFrame, name: str, task: str = "auto") -> Targe
             f"Only {len(column)} rows have a value of the target {name!r}; at least {FEWEST_ROWS} "
             "are needed."
         )
-    numbers, wrong = to_numbers(column)
+    numbers, wrong, assumptions = numbers_of(name, column)
     why = "as asked"
     if task == "auto":
         task, why = _task_of(column, numbers, wrong)
+        assumptions += _doubts(name, task, numbers, wrong)
     if task == "regression":
-        return Target(_checked_numbers(name, column, numbers, wrong), kept, task, why)
-    return Target(_checked_classes(name, column, numbers, wrong), kept, task, why)
+        return Target(_checked_numbers(name, column, numbers, wrong), kept, task, why, assumptions)
+    return Target(_checked_classes(name, column), kept, task, why)
 
 
-def _task_of(column, numbers: np.ndarray, wrong: np.ndarray) -> tuple[str, str]:
+def numbers_of(name: str, column: pandas.Series) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Return a target as numbers, the places that hold none, and what was assumed."""
+    numbers, wrong = to_numbers(column)
+    if not len(wrong) or not is_grouped(column, wrong):
+        return numbers, wrong, []
+    first = int(wrong[0])
+    numbers, wrong = to_numbers(column, grouped=True)
+    example = str(column.iloc[first]).strip()
+    return numbers, wrong, [
+        f"The target {name!r} was read as numbers: {example!r} is {numbers[first]:.10g} (--task "
+        "classification reads it as words)."
+    ]  # fmt: skip
+
+
+def _are_truth_values(column: pandas.Series) -> bool:
+    """Tell whether all values are true or false, also where blanks made the column mixed."""
     import pandas
 
-    n_wrong = len(wrong)
     if pandas.api.types.is_bool_dtype(column.dtype):
+        return True
+    return column.dtype == object and all(isinstance(v, bool | np.bool_) for v in column)
+
+
+def _task_of(column: pandas.Series, numbers: np.ndarray, wrong: np.ndarray) -> tuple[str, str]:
+    if _are_truth_values(column):
         return "classification", "the target is true or false"
-    if 0 < n_wrong < 0.1 * len(column):
+    if len(wrong) and has_decimal_commas(column, wrong):
+        return "regression", "the target is a number with a decimal comma"
+    if 0 < len(wrong) < FEW_WRONG * len(column):
         return "regression", "the target is nearly always a number"
-    if n_wrong:
+    if len(wrong):
         return "classification", "the target is words"
     if len(np.unique(numbers)) == 2:
         return "classification", "the target has two different values"
     return "regression", "the target is a number"
 
 
-def _checked_numbers(name, column, numbers: np.ndarray, wrong: np.ndarray) -> np.ndarray:
-    if len(wrong):
-        first = int(wrong[0])
+def _doubts(name: str, task: str, numbers: np.ndarray, wrong: np.ndarray) -> list[str]:
+    """Return a sentence where a number may be a class."""
+    distinct = np.unique(numbers)
+    if task != "regression" or len(wrong) or len(distinct) > FEW_VALUES:
+        return []
+    if not np.all(distinct == np.round(distinct)):
+        return []
+    listed = ", ".join(f"{value:g}" for value in distinct)
+    return [
+        f"The target {name!r} has only {len(distinct)} different values ({listed}) and was taken "
+        "for a number; give --task classification if they are classes."
+    ]
+
+
+def _checked_numbers(
+    name: str, column: pandas.Series, numbers: np.ndarray, wrong: np.ndarray
+) -> np.ndarray:
+    if len(wrong) and has_decimal_commas(column, wrong):
+        example = str(column.iloc[int(wrong[0])]).strip()
         raise DataProblem(
-            f"The target {name!r} must hold numbers for regression, but {len(wrong)} of its values "
-            f"are none, the first {str(column.iloc[first])!r}; mend them, or give --task "
-            "classification."
+            f"The target {name!r} has numbers with a decimal comma ({example!r}): give "
+            "--decimal ','."
+        )
+    if len(wrong) == len(column):
+        raise DataProblem(
+            f"The target {name!r} must hold numbers for regression, but it holds words such as "
+            f"{str(column.iloc[0])!r}; give --task classification."
+        )
+    if len(wrong):
+        raise DataProblem(
+            f"{not_numbers(f'The target {name!r}', column, wrong)} It must hold numbers for "
+            "regression: correct them, or give --task classification."
         )
     if not np.all(np.isfinite(numbers)):
-        raise DataProblem(f"The target {name!r} holds infinite values; leave them empty.")
+        sentence = infinite_values(name, column, numbers)
+        raise DataProblem(sentence.replace("Column", "The target", 1))
     if np.all(numbers == numbers[0]):
         raise DataProblem(
             f"The target {name!r} is {numbers[0]:g} in every row: there is nothing to learn."
@@ -103,12 +159,17 @@ def _checked_numbers(name, column, numbers: np.ndarray, wrong: np.ndarray) -> np
     return numbers
 
 
-def _checked_classes(name, column, numbers: np.ndarray, wrong: np.ndarray) -> np.ndarray:
-    import pandas
+def labels_of(column: pandas.Series) -> np.ndarray:
+    """Return the classes of rows: whole numbers where all are, else text."""
+    numbers, wrong = to_numbers(column)
+    whole = not len(wrong) and bool(np.all(numbers == np.round(numbers)))
+    if whole and not _are_truth_values(column):
+        return numbers.astype(np.int64)
+    return np.array([str(value).strip() for value in column])
 
-    is_truth = pandas.api.types.is_bool_dtype(column.dtype)
-    whole = not is_truth and not len(wrong) and np.all(numbers == np.round(numbers))
-    labels = numbers.astype(np.int64) if whole else np.array([str(v).strip() for v in column])
+
+def _checked_classes(name: str, column: pandas.Series) -> np.ndarray:
+    labels = labels_of(column)
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2:
         raise DataProblem(

@@ -1,7 +1,7 @@
 """From a table to a model that remembers how it was made.
 
-scikit-learn is imported only when a model is made: a table that cannot be learnt from is refused
-before.
+scikit-learn is imported only when a model is made, so a table that cannot be learnt from is refused
+without waiting for it.
 """
 
 from __future__ import annotations
@@ -12,16 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from greedygp.tables.encoder import MOST_WORDS, Encoder
+from greedygp.tables.encoder import Encoder
 from greedygp.tables.families import default_family, family_named, make
 from greedygp.tables.model import TableModel
+from greedygp.tables.plans import MOST_WORDS
 from greedygp.tables.problems import DataProblem, did_you_mean
 from greedygp.tables.targets import Target, take_target
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Predictions", "Prepared", "Recipe", "Trained", "predictions_of", "prepare", "train"]
+__all__ = [
+    "Predictions",
+    "Prepared",
+    "Recipe",
+    "Trained",
+    "encoder_for",
+    "predictions_of",
+    "prepare",
+    "relevance_of_columns",
+    "scores_of",
+    "split",
+    "train",
+]
 
 
 @dataclass
@@ -39,9 +52,10 @@ class Recipe:
     settings, offered : dict
         Parameters of the estimator: those it must have, and those set where it has them (the seed
         is one of these anyway).
-    drop, categories : list of str
-        Columns to leave out, and columns of numbers to treat as words.
+    drop, categories, numbers : list of str
+        Columns to leave out, to treat as words, and to treat as numbers.
     most_words : int
+        A column with more different words is left out.
     seed : int
     """
 
@@ -53,6 +67,7 @@ class Recipe:
     offered: dict[str, Any] = field(default_factory=dict)
     drop: list[str] = field(default_factory=list)
     categories: list[str] = field(default_factory=list)
+    numbers: list[str] = field(default_factory=list)
     most_words: int = MOST_WORDS
     seed: int = 0
 
@@ -64,7 +79,8 @@ class Prepared:
     Attributes
     ----------
     rows : DataFrame
-        The rows with a target, without the target and the dropped columns.
+        The rows with a target, without the target and the dropped columns. Its index has their
+        places in the file.
     target : Target
     encoder : Encoder
         Fitted on the training rows.
@@ -117,13 +133,17 @@ def prepare(table: pandas.DataFrame, recipe: Recipe) -> Prepared:
     if recipe.target in recipe.drop:
         raise DataProblem(f"The target {recipe.target!r} cannot be dropped.")
     target = take_target(table, recipe.target, recipe.task)
-    rows = table.drop(columns=[recipe.target, *recipe.drop])[target.kept].reset_index(drop=True)
+    rows = table.drop(columns=[recipe.target, *recipe.drop])[target.kept]
     if not len(rows.columns):
         raise DataProblem(f"There is no column besides the target {recipe.target!r}.")
     train, test = split(target, recipe.test, recipe.seed)
+    return Prepared(rows, target, encoder_for(recipe).fit(rows, train), train, test)
+
+
+def encoder_for(recipe: Recipe) -> Encoder:
+    """Return an encoder, not fitted, as the recipe wants it."""
     categories = [name for name in recipe.categories if name != recipe.target]
-    encoder = Encoder(categories, recipe.most_words).fit(rows.iloc[train])
-    return Prepared(rows, target, encoder, train, test)
+    return Encoder(categories, recipe.most_words, recipe.numbers)
 
 
 def split(target: Target, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -140,7 +160,7 @@ def split(target: Target, share: float, seed: int) -> tuple[np.ndarray, np.ndarr
         )
     except ValueError as error:
         raise DataProblem(
-            f"{n} rows cannot be parted with --test {share:g}: {error} Give more rows, another "
+            f"{n} rows cannot be split with --test {share:g}: {error} Give more rows, another "
             "share, or --test 0."
         ) from error
     return np.sort(train), np.sort(test)
@@ -257,6 +277,7 @@ def _facts(model, recipe: Recipe, ready: Prepared, said, seconds: float, X) -> d
             {"name": c.name, "kind": c.kind, "missing": c.missing, "words": len(c.words)}
             for c in encoder.columns
         ],
+        "assumptions": [*ready.target.assumptions, *encoder.assumptions],
         "left_out": dict(encoder.left_out) | dict.fromkeys(recipe.drop, "as asked"),
         "model": type(estimator).__name__,
         "settings": {key: _plain(own[key]) for key in own if repr(own[key]) != repr(usual[key])},

@@ -1,0 +1,118 @@
+"""Reading files that are not text: Parquet, Feather, `.npz` and spreadsheets."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from greedygp.tables.names import checked_names
+from greedygp.tables.problems import FileProblem, MissingPackage
+from greedygp.tables.source import Source
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["read_feather", "read_npz", "read_parquet", "read_spreadsheet"]
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingPackage(
+            "Parquet and Feather files need pyarrow: pip install pyarrow."
+        ) from error
+    return pyarrow
+
+
+def read_parquet(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pandas.DataFrame]:
+    """Yield the rows of a Parquet file, at most `rows` at a time."""
+    table = _arrow().parquet.ParquetFile(_seekable(file))
+    names = checked_names(table.schema_arrow.names, source)
+    return _tables(table.iter_batches(batch_size=rows or 65_536), names)
+
+
+def read_feather(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pandas.DataFrame]:
+    """Yield the rows of a Feather file, at most `rows` at a time."""
+    table = _arrow().ipc.open_file(_seekable(file))
+    names = checked_names(table.schema.names, source)
+    batches = (table.get_batch(k) for k in range(table.num_record_batches))
+    parts = (
+        batch.slice(start, rows or batch.num_rows)
+        for batch in batches
+        for start in range(0, batch.num_rows, rows or max(1, batch.num_rows))
+    )
+    return _tables(parts, names)
+
+
+def _tables(batches: Iterable[Any], names: list[str]) -> Iterator[pandas.DataFrame]:
+    """Yield batches of Arrow as tables; an index that pandas stored is a column again."""
+    import pandas
+
+    empty = True
+    for batch in batches:
+        empty = False
+        table = batch.to_pandas()
+        if len(table.columns) != len(names):
+            table = table.reset_index()
+        yield table.set_axis(names, axis=1)
+    if empty:
+        yield pandas.DataFrame(columns=names)
+
+
+def read_npz(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pandas.DataFrame]:
+    """Yield the rows of `X` and `y` (with `feature_names`), or of one array per column."""
+    import pandas
+
+    with np.load(_seekable(file), allow_pickle=False) as archive:
+        if "X" in archive:
+            X = archive["X"]
+            if X.ndim != 2:
+                raise FileProblem(f"{source.name}: X must have two dimensions; it has {X.ndim}.")
+            names = archive.get("feature_names", np.array([f"x{k}" for k in range(X.shape[1])]))
+            columns = dict(zip((str(name) for name in names), X.T, strict=True))
+            if "y" in archive and archive["y"].ndim == 1:
+                target = str(archive["target_name"]) if "target_name" in archive else "y"
+                columns[target] = archive["y"]
+        else:
+            columns = {name: archive[name] for name in archive.files}
+    sizes = {np.shape(column) for column in columns.values()}
+    if len(sizes) != 1 or len(next(iter(sizes))) != 1:
+        raise FileProblem(
+            f"{source.name}: give X (rows, columns) and y (rows,), or one array per column, all of "
+            "one length."
+        )
+    return _parts(pandas.DataFrame(columns), source, rows)
+
+
+def read_spreadsheet(
+    file: IO[bytes], source: Source, rows: int | None
+) -> Iterator[pandas.DataFrame]:
+    """Yield the rows of the first sheet of a workbook."""
+    import pandas
+
+    try:
+        table = pandas.read_excel(_seekable(file), na_values=list(source.missing))
+    except ImportError as error:
+        raise MissingPackage(
+            "Excel files need a reader: pip install openpyxl, or save the sheet as CSV."
+        ) from error
+    if isinstance(table.index, pandas.MultiIndex) or not len(table.columns):
+        raise FileProblem(f"{source.name}: the first sheet has no table with column names on top.")
+    return _parts(table, source, rows)
+
+
+def _parts(table: pandas.DataFrame, source: Source, rows: int | None) -> Iterator[pandas.DataFrame]:
+    """Yield a table that is in memory, `rows` rows at a time."""
+    table = table.set_axis(checked_names(table.columns, source), axis=1)
+    step = rows or max(1, len(table))
+    for start in range(0, max(1, len(table)), step):
+        yield table.iloc[start : start + step]
+
+
+def _seekable(file: IO[bytes]) -> IO[bytes]:
+    return file if file.seekable() else io.BytesIO(file.read())

@@ -1,0 +1,102 @@
+"""Dates and times: recognised, read the same way ever after, and expanded into numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from greedygp.tables.values import to_words
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["PARTS", "Calendar", "calendar_of", "date_parts", "parsed_dates"]
+
+PARTS = ("year", "month", "day of week", "hour", "elapsed days")
+SAMPLE = 200
+DATE = re.compile(
+    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2}.*)?"
+    r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
+)
+TIME_ALONE = re.compile(r"\d{1,2}:\d{2}(:\d{2}.*)?")
+TWO_FIELDS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})[-/.]\d{2,4}")
+
+
+@dataclass
+class Calendar:
+    """How the dates of a column are written.
+
+    Attributes
+    ----------
+    day_first : bool
+        Whether 1/2/2020 is in February.
+    sure : bool
+        Whether the values tell; otherwise it is an assumption.
+    example : str
+    """
+
+    day_first: bool
+    sure: bool
+    example: str
+
+
+def calendar_of(values: pandas.Series) -> Calendar | None:
+    """Return how the dates of a column are written; None: it holds none."""
+    import pandas
+
+    present = values[values.notna()]
+    if pandas.api.types.is_datetime64_any_dtype(values.dtype) or isinstance(
+        values.dtype, pandas.PeriodDtype
+    ):
+        return Calendar(False, True, str(present.iloc[0]))
+    words = to_words(present)
+    sample = words[:SAMPLE]
+    if sum(bool(DATE.fullmatch(word)) for word in sample) < 0.9 * len(sample):
+        return None
+    fields = [match for match in map(TWO_FIELDS.match, words) if match]
+    first = any(int(match[1]) > 12 for match in fields)
+    second = any(int(match[3]) > 12 for match in fields)
+    dotted = any(match[2] == "." for match in fields)
+    sure = not fields or dotted or first != second
+    return Calendar(first or (dotted and not second), sure, sample[0])
+
+
+def parsed_dates(values: pandas.Series, day_first: bool) -> tuple[pandas.Series, np.ndarray]:
+    """Return a column as times in UTC without a zone, and the places that hold no date."""
+    import pandas
+
+    if isinstance(values.dtype, pandas.PeriodDtype):
+        values = values.dt.to_timestamp()
+    if not pandas.api.types.is_datetime64_any_dtype(values.dtype):
+        words = values.astype(object).map(lambda value: str(value).strip(), na_action="ignore")
+        alone = words.map(lambda word: bool(TIME_ALONE.fullmatch(word)), na_action="ignore")
+        alone = alone.eq(True).to_numpy()
+        values = words.where(~alone, "1970-01-01 " + words.astype(str))
+    times = pandas.to_datetime(
+        values, format="mixed", dayfirst=day_first, utc=True, errors="coerce"
+    ).dt.tz_localize(None)
+    return times, np.flatnonzero(np.asarray(times.isna() & values.notna()))
+
+
+def date_parts(times: pandas.Series, origin: str) -> dict[str, np.ndarray]:
+    """Return the numbers that times become, NaN where one is missing.
+
+    Parameters
+    ----------
+    times : Series
+        From `parsed_dates`.
+    origin : str
+        The time from which days are counted.
+    """
+    import pandas
+
+    elapsed = (times - pandas.Timestamp(origin)).dt.total_seconds() / 86_400
+    hour = times.dt.hour + times.dt.minute / 60 + times.dt.second / 3600
+    columns = (times.dt.year, times.dt.month, times.dt.day_of_week, hour, elapsed)
+    return {
+        name: np.asarray(column, dtype=np.float64)
+        for name, column in zip(PARTS, columns, strict=True)
+    }

@@ -1,0 +1,257 @@
+"""What becomes of each column of a table: decided from all rows, before anything is learnt.
+
+Numbers, words and dates are told apart by their values. Columns that say nothing (empty, constant)
+or that no model can use (identifiers, free text) are left out, and the reason is kept. What had to
+be guessed is said aloud (`assumptions`). What cannot be decided is a problem; all problems of a
+table come in one message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from greedygp.tables.dates import calendar_of, parsed_dates
+from greedygp.tables.names import UNNAMED
+from greedygp.tables.problems import DataProblem, row_number
+from greedygp.tables.values import MISSING, has_decimal_commas, to_numbers, to_words
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["MOST_WORDS", "Plan", "Plans", "infinite_values", "not_numbers", "plans_for"]
+
+MOST_WORDS = 50
+LONG_WORDS = 30  # characters: longer ones on average are free text
+FEW_WRONG = 0.1  # share of the values: fewer that are no numbers are slips, more are words
+IDENTIFIER = re.compile(
+    r"(^|.*[\s_.-])(id|uuid|guid|key|index|idx|rowid|row number)$|^id[\s_.-].*", re.IGNORECASE
+)
+CAMEL_IDENTIFIER = re.compile(r".*[a-z](Id|ID)$")
+MEANS_MISSING = ("?", "-", "--", ".", "na", "n/a", "none", "null", "missing", "unknown", "nil", "*")
+
+
+@dataclass
+class Plan:
+    """How one column is read.
+
+    Attributes
+    ----------
+    kind : {"number", "category", "date"}
+    grouped : bool
+        Numbers with currency signs, percent signs, or commas between thousands.
+    day_first : bool
+        Dates in which 1/2/2020 is in February.
+    """
+
+    kind: str
+    grouped: bool = False
+    day_first: bool = False
+
+
+@dataclass
+class Plans:
+    """The plan of every column that is used, and what is to be said of the others.
+
+    Attributes
+    ----------
+    columns : dict of str to Plan
+    left_out : dict of str to str
+        Columns that are not used, and why.
+    assumptions : list of str
+        Sentences about what had to be guessed.
+    problems : list of str
+        Sentences about what must be mended.
+    """
+
+    columns: dict[str, Plan] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def plans_for(
+    table: pandas.DataFrame,
+    categories: Collection[str] = (),
+    numbers: Collection[str] = (),
+    most_words: int = MOST_WORDS,
+) -> Plans:
+    """Decide about every column of a table.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Its index numbers the rows of the file, from 0.
+    categories, numbers : collections of str
+        Columns that are words, and columns that are numbers, whatever they look like.
+    most_words : int
+        A column with more different words is left out.
+
+    Returns
+    -------
+    Plans
+
+    Raises
+    ------
+    DataProblem
+        With a sentence for every column that cannot be decided about.
+    """
+    plans = Plans()
+    for name in table.columns:
+        values = table[name]
+        present = values[values.notna()]
+        if len(present) == 0:
+            plans.left_out[name] = "it is empty"
+        elif name in categories:
+            _plan_words(plans, name, present, most_words, asked=True)
+        elif name not in numbers and _is_row_numbers(name, present):
+            plans.left_out[name] = f"it looks like an identifier (--numeric {name!r} keeps it)"
+        else:
+            _plan_by_values(plans, name, present, most_words, numbers)
+    if plans.problems:
+        several = f"{len(plans.problems)} columns need a decision. "
+        raise DataProblem((several if len(plans.problems) > 1 else "") + " ".join(plans.problems))
+    return plans
+
+
+def _is_row_numbers(name: str, present: pandas.Series) -> bool:
+    """Tell whether a column is the index of a saved table, or numbers its rows."""
+    numbers, wrong = to_numbers(present)
+    if len(wrong) or len(numbers) < 3 or not np.all(numbers == np.round(numbers)):
+        return False
+    if name == UNNAMED:
+        return bool(np.all(np.diff(numbers) > 0))
+    named = IDENTIFIER.match(name) or CAMEL_IDENTIFIER.match(name)
+    return bool(named) and len(np.unique(numbers)) == len(numbers)
+
+
+def _plan_by_values(
+    plans: Plans, name: str, present: pandas.Series, most_words: int, numbers: Collection[str]
+) -> None:
+    """Decide about a column by what its values look like."""
+    found, wrong = to_numbers(present)
+    if len(wrong) and has_decimal_commas(present, wrong) and not _fits_grouped(present):
+        plans.problems.append(
+            f"Column {name!r} has numbers with a decimal comma ({_example(present, wrong)}): give "
+            f"--decimal ',', or read it as words with --categorical {name!r}."
+        )
+        return
+    grouped = False
+    if len(wrong):
+        in_groups = to_numbers(present, grouped=True)
+        if len(in_groups[1]) <= min(FEW_WRONG * len(present), len(wrong) - 1):
+            example = str(present.iloc[int(wrong[0])]).strip()
+            value = in_groups[0][int(wrong[0])]
+            (found, wrong), grouped = in_groups, True
+            if not np.isnan(value):
+                plans.assumptions.append(
+                    f"Column {name!r} was read as numbers: {example!r} is {value:.10g} "
+                    f"(--categorical {name!r} reads it as words)."
+                )
+    if name not in numbers and _are_words(present, wrong, most_words):
+        _plan_words(plans, name, present, most_words)
+    elif len(wrong):
+        plans.problems.append(_slips(name, present, wrong))
+    elif np.any(np.isinf(found)):
+        plans.problems.append(infinite_values(name, present, found))
+    else:
+        plans.columns[name] = Plan("number", grouped=grouped)
+
+
+def _fits_grouped(present: pandas.Series) -> bool:
+    return len(to_numbers(present, grouped=True)[1]) == 0
+
+
+def _are_words(present: pandas.Series, wrong: np.ndarray, most_words: int) -> bool:
+    """Tell whether a column of words, or of words and numbers, is one of words."""
+    if len(wrong) == len(present):
+        return True
+    return len(wrong) > FEW_WRONG * len(present) and len(set(to_words(present))) <= most_words
+
+
+def _plan_words(
+    plans: Plans, name: str, present: pandas.Series, most_words: int, asked: bool = False
+) -> None:
+    """Decide about a column that holds words: dates, categories, identifiers or free text."""
+    calendar = None if asked else calendar_of(present)
+    if calendar is not None:
+        _, wrong = parsed_dates(present, calendar.day_first)
+        if len(wrong):
+            plans.problems.append(not_dates(name, present, wrong))
+            return
+        if not calendar.sure:
+            order = "day/month/year" if calendar.day_first else "month/day/year"
+            plans.assumptions.append(
+                f"The dates in column {name!r} were read as {order} ({calendar.example!r}); write "
+                "them as 2020-12-31 if they are not."
+            )
+        plans.columns[name] = Plan("date", day_first=calendar.day_first)
+        return
+    words = to_words(present)
+    distinct = set(words) - {MISSING}
+    if len(distinct) <= most_words:
+        plans.columns[name] = Plan("category")
+    elif np.mean([len(word) for word in words]) > LONG_WORDS:
+        plans.left_out[name] = f"it holds free text, such as {words[0][:40]!r}"
+    elif len(distinct) == len(words):
+        plans.left_out[name] = f"it looks like an identifier: {len(distinct)} different words"
+    else:
+        plans.left_out[name] = (
+            f"it holds {len(distinct)} different words; --max-categories allows more than "
+            f"{most_words}"
+        )
+
+
+# ------------------------------------------------------------------------------- sentences
+
+
+def _example(present: pandas.Series, wrong: np.ndarray) -> str:
+    """Return the first wrong value and its row, as messages have them."""
+    first = int(wrong[0])
+    return f"{str(present.iloc[first]).strip()!r} in row {row_number(present, first)}"
+
+
+def _slips(name: str, present: pandas.Series, wrong: np.ndarray) -> str:
+    """Say that a few values of a column are no numbers, and what can be done."""
+    words = sorted({str(present.iloc[k]).strip() for k in wrong})
+    remedy = (
+        f"Correct the file, leave the column out with --drop {name!r}, or read it as words with "
+        f"--categorical {name!r}."
+    )
+    if len(words) == 1 and words[0].casefold() in MEANS_MISSING:
+        missing = f"If {words[0]!r} means missing, give --missing {words[0]!r}."
+        remedy = f"{missing} Otherwise c{remedy[1:]}"
+    return f"{not_numbers(f'Column {name!r}', present, wrong)} {remedy}"
+
+
+def not_numbers(what: str, present: pandas.Series, wrong: np.ndarray) -> str:
+    """Say that a column of numbers holds something else."""
+    if len(wrong) == 1:
+        return f"{what} holds numbers, except for {_example(present, wrong)}."
+    return (
+        f"{what} holds numbers, except for {len(wrong)} values; the first is "
+        f"{_example(present, wrong)}."
+    )
+
+
+def not_dates(name: str, present: pandas.Series, wrong: np.ndarray) -> str:
+    """Say that a column of dates holds something else."""
+    return (
+        f"Column {name!r} holds dates, except for {len(wrong)} of its values; the first is "
+        f"{_example(present, wrong)}. Correct them, or leave the column out with --drop {name!r}."
+    )
+
+
+def infinite_values(
+    name: str, values: pandas.Series, numbers: np.ndarray, first_row: int | None = None
+) -> str:
+    """Say that a column holds infinite values."""
+    places = np.flatnonzero(np.isinf(numbers))
+    row = row_number(values, int(places[0]), first_row)
+    count = "an infinite value" if len(places) == 1 else f"{len(places)} infinite values"
+    where = f"in row {row}" if len(places) == 1 else f"the first in row {row}"
+    return f"Column {name!r} holds {count}, {where}; correct them or leave them empty."

@@ -1,0 +1,141 @@
+"""Reading text: CSV, TSV and the like, plain or compressed by gzip."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+from greedygp.tables.names import checked_names, is_number
+from greedygp.tables.problems import FileProblem
+from greedygp.tables.source import LONGEST_SIGNATURE, Source, format_of, kind_of_bytes
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["read_text"]
+
+MOST_PREAMBLE = 1000  # lines
+
+
+def read_text(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pandas.DataFrame]:
+    """Yield the rows of a text file, `rows` at a time (None: all at once)."""
+    import pandas
+
+    text = _decoded(file, source)
+    first, names, separator = _heading(text, source)
+    text_columns = [name for name in source.text_columns if name in names]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pandas.errors.ParserWarning)
+        reader = pandas.read_csv(
+            _Joined(first, text),
+            sep=separator,
+            decimal=source.decimal,
+            header=None,
+            names=names,
+            index_col=False,
+            dtype=dict.fromkeys(text_columns, str),
+            na_values=list(source.missing),
+            low_memory=False,
+            skipinitialspace=True,
+            chunksize=rows or sys.maxsize,
+        )
+        empty = True
+        try:
+            for part in reader:
+                empty = False
+                yield part
+        except pandas.errors.EmptyDataError:
+            pass
+        except pandas.errors.ParserWarning as warning:
+            raise FileProblem(
+                f"{source.name} has lines with more fields than the {len(names)} column names."
+            ) from warning
+    if empty:
+        yield pandas.DataFrame(columns=names)
+
+
+def _decoded(file: IO[bytes], source: Source) -> io.TextIOWrapper:
+    """Return the text in a stream of bytes; raise if it is no text."""
+    start = file.read(LONGEST_SIGNATURE)
+    stream: Any = _JoinedBytes(start, file)
+    if start.startswith(b"\x1f\x8b"):
+        stream = gzip.GzipFile(fileobj=stream)
+    kind = kind_of_bytes(start)
+    if kind is not None:
+        raise FileProblem(f"{source.name} is not text. It is {kind}.")
+    encoding = source.encoding or "utf-8-sig"
+    try:
+        return io.TextIOWrapper(stream, encoding=encoding, newline="")
+    except LookupError as error:
+        raise FileProblem(
+            f"There is no encoding {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252."
+        ) from error
+
+
+# -------------------------------------------------------------------------------- heading
+
+
+def _heading(text: io.TextIOWrapper, source: Source) -> tuple[str, list[str], str]:
+    """Read up to the first row; return what was read of that, the names and the separator.
+
+    Lines that begin with # before the names are passed over. If such a line is followed by
+    numbers and has as many fields, it holds the names itself.
+    """
+    line, commented = text.readline(), ""
+    for _ in range(MOST_PREAMBLE):
+        if not line.lstrip().startswith("#"):
+            break
+        line, commented = text.readline(), line
+    if not line.strip():
+        raise FileProblem(f"{source.name} is empty, or its first line is: column names go there.")
+    separator = source.separator or ("\t" if format_of(source) == "tsv" else _separator(line))
+    lines = itertools.chain([line], iter(text.readline, ""))
+    fields = next(csv.reader(lines, delimiter=separator))  # a quoted name may go over lines
+    if commented and all(is_number(field.strip()) for field in fields):
+        named = next(csv.reader([commented.lstrip().lstrip("#").strip()], delimiter=separator))
+        if len(named) == len(fields):
+            return line, checked_names(named, source), separator
+    return "", checked_names(fields, source), separator
+
+
+def _separator(line: str) -> str:
+    return max(",;\t", key=line.count) if any(mark in line for mark in ",;\t") else ","
+
+
+# --------------------------------------------------------------------------------- streams
+
+
+class _Joined:
+    """Text with a line put back that was read from it."""
+
+    def __init__(self, start: str, rest: io.TextIOWrapper):
+        self._start, self._rest = start, rest
+
+    def read(self, size: int = -1) -> str:
+        start, self._start = self._start, ""
+        return start or self._rest.read(size)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.read, "")
+
+
+class _JoinedBytes(io.RawIOBase):
+    """A stream with the bytes put back that were read from it to look at them."""
+
+    def __init__(self, start: bytes, rest: IO[bytes]):
+        self._start, self._rest = start, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._start or self._rest.read(len(buffer))
+        taken, self._start = content[: len(buffer)], content[len(buffer) :]
+        buffer[: len(taken)] = taken
+        return len(taken)

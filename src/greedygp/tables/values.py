@@ -1,0 +1,93 @@
+"""Values of a column as numbers or as words, however they are written."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["MISSING", "has_decimal_commas", "is_grouped", "to_numbers", "to_words"]
+
+MISSING = "(missing)"
+CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|JPY|CHF|INR)"
+# 1,234 or $1,234.50 or 12 % or (1,200): what `ungrouped` makes numbers of.
+GROUPED = re.compile(
+    rf"[-+(]?\s*{CURRENCY}?\s*[-+]?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d*)?\s*(?:{CURRENCY}|%)?\s*\)?"
+)
+# 1,5 or 1.234,56: a decimal comma. 1,234 alone may also be a thousand and more.
+DECIMAL_COMMA = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
+
+
+def to_numbers(values: pandas.Series, grouped: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return a column as float64, NaN where missing, and the places that hold no number.
+
+    Parameters
+    ----------
+    values : Series
+    grouped : bool
+        Whether text may have currency signs, percent signs and commas between thousands.
+    """
+    import pandas
+
+    present = np.asarray(values.notna())
+    kind = values.dtype
+    if pandas.api.types.is_datetime64_any_dtype(kind) or isinstance(kind, pandas.PeriodDtype):
+        return np.full(len(values), np.nan), np.flatnonzero(present)
+    if pandas.api.types.is_timedelta64_dtype(kind):
+        return np.asarray(values.dt.total_seconds(), dtype=np.float64), np.array([], dtype=int)
+    if not pandas.api.types.is_numeric_dtype(kind):
+        values = values.astype(object)
+        if grouped:
+            values = values.map(_ungrouped, na_action="ignore")
+    numbers = pandas.to_numeric(values, errors="coerce")
+    if pandas.api.types.is_complex_dtype(numbers.dtype):
+        return np.full(len(values), np.nan), np.flatnonzero(present)
+    found = np.asarray(numbers.astype("float64"), dtype=np.float64)
+    lost = np.flatnonzero(np.isnan(found) & present)
+    wrong = [place for place in lost if not _spells_nan(values.iloc[place])]
+    return found, np.array(wrong, dtype=int)
+
+
+def _spells_nan(value: Any) -> bool:
+    return str(value).strip().casefold().lstrip("+-") == "nan"
+
+
+def _ungrouped(value: Any) -> Any:
+    """Return a text without currency and percent signs and commas between thousands.
+
+    Percentages become numbers of percent: 12 % is 12. Brackets make a number negative.
+    """
+    if not isinstance(value, str) or not GROUPED.fullmatch(value.strip()):
+        return value
+    sign = "-" if value.strip().startswith("(") else ""
+    return sign + re.sub(rf"{CURRENCY}|[%,()\s]", "", value)
+
+
+def is_grouped(values: pandas.Series, wrong: np.ndarray) -> bool:
+    """Tell whether all values that are no plain numbers have currency signs or grouped digits."""
+    written = [str(value).strip() for value in values.iloc[wrong]]
+    return bool(written) and all(map(GROUPED.fullmatch, written))
+
+
+def has_decimal_commas(values: pandas.Series, wrong: np.ndarray) -> bool:
+    """Tell whether all values that are no plain numbers are numbers with a decimal comma."""
+    written = [str(value).strip() for value in values.iloc[wrong]]
+    return bool(written) and all(map(DECIMAL_COMMA.fullmatch, written))
+
+
+def to_words(values: pandas.Series) -> list[str]:
+    """Return a column as words; whole numbers are written without a decimal point."""
+    present = values.notna()
+    return [
+        _word(value) if there else MISSING for value, there in zip(values.astype(object), present)
+    ]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value).strip()
