@@ -2,6 +2,7 @@
 
     make mutants                                   draw 100 mutations, run the tests, list survivors
     make mutants MUTANTS_ARGS="--count 20 --seed 3"
+    make mutants MUTANTS_ARGS="--files sparse/loo" of some files
     make mutants MUTANTS_ARGS="--list"             only show what would be changed
 
 A mutation is one edit of one expression: a sign (`a + b` to `a - b`, `-a` to `a`), an operator (`*`
@@ -262,10 +263,12 @@ def core_files():
             yield place
 
 
-def drawn(count, seed):
-    """A seeded choice of mutations, in random order."""
+def drawn(count, seed, among=""):
+    """A seeded choice of mutations, in random order, of the files with `among` in their path."""
     found = []
     for file in core_files():
+        if among not in str(file.relative_to(ROOT)):
+            continue
         found += Places(str(file.relative_to(ROOT)), file.read_text()).found
     random.Random(seed).shuffle(found)
     return found[:count], len(found)
@@ -403,12 +406,13 @@ def main():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--files", default="", help="only files with this in their path")
     parser.add_argument("--list", action="store_true", help="show the mutations and end")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     parser.add_argument("--results", default=str(KEPT / "results.jsonl"))
     parser.add_argument("tests", nargs="*", help="tests to use; all numerical ones by default")
     options = parser.parse_args()
-    mutations, total = drawn(options.count, options.seed)
+    mutations, total = drawn(options.count, options.seed, options.files)
     if options.list:
         for each in mutations:
             source = (ROOT / each.path).read_text()
