@@ -21,8 +21,10 @@ from benchmarks.hyperparameters import Hyperparameters
 from benchmarks.suites import problems
 from benchmarks.suites.problems import Problem
 from greedygp import datasets
-from greedygp.dense.solver import Limits, Solution, Solver, solve
-from greedygp.dense.solvers import SolverOptions, make_solver
+from greedygp.dense.solvers import make_solver
+from greedygp.dense.solvers.base import Solver
+from greedygp.dense.solvers.options import SolverOptions
+from greedygp.dense.solving import Limits, Solution, solve
 from greedygp.dense.system import System
 from greedygp.kernels import Gaussian
 from greedygp.progress import NEVER, Deadline
@@ -197,7 +199,7 @@ def watched_solve(
         return False
 
     deadline = NEVER if time_limit is None else Deadline(begin + time_limit)
-    solution = solve(made, Limits(TOL, None, deadline), watch)
+    solution = solve(made, Limits(TOL), watch, deadline=deadline)
     cpu = time.process_time() - cpu
     if solution.status == "interrupted":
         raise KeyboardInterrupt

@@ -20,7 +20,8 @@ from benchmarks.suites import paper002
 from benchmarks.suites.paper002 import PAPER, ROWS, TASKS
 from benchmarks.suites.paper002_table3 import value_of
 from benchmarks.suites.problems import Problem
-from greedygp.dense.solvers import SolverOptions, make_solver
+from greedygp.dense.solvers import make_solver
+from greedygp.dense.solvers.options import SolverOptions
 from greedygp.dense.system import System
 
 INPUTS, NEIGHBOURS, STEPS = 100, 50, 50

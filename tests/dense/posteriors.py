@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from greedygp.dense.cholesky import factor_of
 from greedygp.dense.posterior import DensePosterior, Recipe
-from greedygp.dense.solver import Limits
-from greedygp.dense.solvers import SolverOptions
+from greedygp.dense.solvers.cholesky import factor_of
+from greedygp.dense.solvers.options import SolverOptions
+from greedygp.dense.solving import Limits
 
 OPTIONS = {"block_size": 8, "working_set": 5, "rank": 6, "memory_limit": 0.0}
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from greedygp.dense.solvers import SOLVERS, SolverOptions, make_solver
+from greedygp.dense.solvers import SOLVERS, make_solver
+from greedygp.dense.solvers.options import SolverOptions
 from greedygp.dense.system import System
 from greedygp.kernels import Constant, Gaussian, Linear
 from reference.dense_regression import DenseGP

@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from greedygp.dense import checkpoint as module
 from greedygp.dense.checkpoint import Checkpoint
 from greedygp.dense.estimator import GPRegressor
-from greedygp.dense.solver import Limits, solve
 from greedygp.dense.solvers import SOLVERS
+from greedygp.dense.solving import Limits, solve
 from greedygp.kernels import Gaussian
 
 SMALL = {"block_size": 8, "working_set": 5, "rank": 6}

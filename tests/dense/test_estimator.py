@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dense.models import KERNEL, NAMES, NOISE, data, dense, fixed
-from greedygp.dense import estimator as module
+from greedygp.dense import fitting
 from greedygp.dense.estimator import GPRegressor
 from greedygp.kernels import Gaussian, Linear, Matern
 from reference.dense_regression import DenseGP
@@ -281,13 +281,13 @@ def test_every_objective_learns_something(objective):
 
 def test_hyperparameters_are_learnt_on_as_many_rows_as_asked_for(monkeypatch):
     seen = []
-    learn = module.learn_hyperparameters
+    learn = fitting.learn_hyperparameters
 
     def watched(kernel, noise, X, y, weights=None, **options):
         seen.append((len(X), y.shape, options["n_rows"]))
         return learn(kernel, noise, X, y, weights, **options)
 
-    monkeypatch.setattr(module, "learn_hyperparameters", watched)
+    monkeypatch.setattr(fitting, "learn_hyperparameters", watched)
     X, y = data(n=60)
     GPRegressor(hyperparameter_rows=20, random_state=0).fit(X, y)
     assert seen == [(60, (60, 1), 20)]

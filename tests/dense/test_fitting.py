@@ -10,7 +10,7 @@ from sklearn.callback import FitCallback, ProgressBar, ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 
 from dense.models import NAMES, data, fixed
-from greedygp.dense import estimator as module
+from greedygp.dense import choosing, fitting
 from greedygp.dense.estimator import GPRegressor
 
 each_solver = pytest.mark.parametrize("solver", NAMES)
@@ -186,8 +186,8 @@ def test_scoring_monitor():
 @pytest.fixture
 def hopeless(monkeypatch):
     """Begin with conjugate gradients even for a few rows, and give them up after 3 steps."""
-    monkeypatch.setattr(module, "choose_solver", lambda *sizes: "pcg")
-    monkeypatch.setattr(module, "is_hopeless", lambda norms, tol, n: len(norms) > 3)
+    monkeypatch.setattr(fitting, "choose_solver", lambda *sizes: "pcg")
+    monkeypatch.setattr(choosing, "is_hopeless", lambda norms, tol, n: len(norms) > 3)
 
 
 def test_steps_without_hope_are_followed_by_a_factorisation(hopeless):

@@ -152,7 +152,7 @@ def test_a_factor_is_made_where_the_matrix_may_be_held(Problem, task, memory_lim
 
 def test_few_variances_need_no_factor(Problem, monkeypatch):
     """Their solves are shorter."""
-    monkeypatch.setattr(module, "STEPS", 2)
+    monkeypatch.setattr(module, "STEPS_OF_A_SOLVE", 2)
     fitted = posterior(Problem(n=24), "cg", memory_limit=1e9)
     fitted.mean_and_variance(new_inputs(3))
     assert fitted.any_factor is None
@@ -169,7 +169,7 @@ def test_the_matrix_of_few_solves_is_held_where_it_may(Problem, monkeypatch):
             systems.append(self)
 
     monkeypatch.setattr(module, "System", Watched)
-    monkeypatch.setattr(module, "STEPS", 0)
+    monkeypatch.setattr(module, "STEPS_OF_A_SOLVE", 0)
     for memory_limit in (0.0, 1e9):
         posterior(Problem(n=24), "cg", memory_limit=memory_limit).mean_and_variance(new_inputs(3))
     assert [system.hold for system in systems] == [False, True]

@@ -14,14 +14,31 @@ from typing import Any
 import numpy as np
 
 from greedygp.arrays import to_numpy
-from greedygp.dense.solver import Solver
+from greedygp.dense.solvers.base import Solver
 
-__all__ = ["Checkpoint"]
+__all__ = ["Checkpoint", "NoCheckpoint"]
 
 SECONDS = 30.0  # between two writings
 
 
-class Checkpoint:
+class NoCheckpoint:
+    """A solve that is kept nowhere."""
+
+    def resume(self) -> int:
+        """Return the number of steps made before."""
+        return 0
+
+    def after_step(self, n_iter: int) -> None:
+        """Write what is known after so many steps, unless that was done a moment ago."""
+
+    def write(self, n_iter: int) -> None:
+        """Write what is known after so many steps."""
+
+    def remove(self) -> None:
+        """Forget it all: the solve is done."""
+
+
+class Checkpoint(NoCheckpoint):
     """The file of a solve.
 
     Parameters
@@ -63,12 +80,10 @@ class Checkpoint:
         return int(kept["n_iter"])
 
     def after_step(self, n_iter: int) -> None:
-        """Write the file, unless that was done a moment ago."""
         if time.perf_counter() - self._written > SECONDS:
             self.write(n_iter)
 
     def write(self, n_iter: int) -> None:
-        """Write the file."""
         parts = _packed(self.solver.snapshot()) | {"n_iter": n_iter, "problem": self.problem}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
@@ -83,7 +98,6 @@ class Checkpoint:
         self._written = time.perf_counter()
 
     def remove(self) -> None:
-        """Remove the file: the solve is done."""
         self.path.unlink(missing_ok=True)
 
 

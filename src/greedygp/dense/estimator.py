@@ -1,4 +1,4 @@
-"""`GPRegressor`: validates, assembles the parts, stores the result. No algebra here."""
+"""`GPRegressor`: validates, fits, stores. No algebra here."""
 
 from __future__ import annotations
 
@@ -15,39 +15,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from greedygp import advice
-from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.arrays import Array, to_numpy
 from greedygp.data import TrainingData
-from greedygp.dense.checkpoint import Checkpoint
-from greedygp.dense.cholesky import CholeskySolver
-from greedygp.dense.hyperparameters import learn_hyperparameters
-from greedygp.dense.objectives import loo_residuals
+from greedygp.dense.fitting import DenseFit, FittedGP
 from greedygp.dense.parameters import check_parameters
 from greedygp.dense.pathwise import pathwise_samples
-from greedygp.dense.posterior import DensePosterior, Recipe
-from greedygp.dense.progress import SolveTasks
-from greedygp.dense.solver import Limits, Solution, Solver, solve
-from greedygp.dense.solvers import (
-    SolverOptions,
-    choose_solver,
-    is_hopeless,
-    make_solver,
-    matrix_fits,
-)
-from greedygp.dense.system import System
-from greedygp.hyperparameters import Point
+from greedygp.dense.posterior import DensePosterior
 from greedygp.kernels import Kernel
-from greedygp.kernels.conversion import as_kernel
 from greedygp.prediction import PredictionMixin
-from greedygp.progress import Deadline
-from greedygp.start import subset_evidence
-from greedygp.validation import (
-    check_training_data,
-    check_weights,
-)
+from greedygp.progress import Deadline, FitProgress
+from greedygp.validation import check_training_data, check_weights
 
 __all__ = ["GPRegressor"]
 
-LEARNING_ITERATIONS = 100
 LIMITS = "max_iter, time_limit or tol"
 REMEDIES = {"stalled": "tol or noise_variance"}
 
@@ -124,7 +104,7 @@ class GPRegressor(
     kernel_passes_ : float
         Kernel entries that were evaluated by the solve, over n^2.
     history_ : structured array with the fields objective, gradient_norm, seconds, kernel_passes
-        One line a step, the start included.
+        One line for the start, and one for every step.
     objective_value_ : float
         The learning objective on the rows that it saw; NaN where nothing was learnt.
     n_features_in_ : int
@@ -206,107 +186,15 @@ class GPRegressor(
         data = TrainingData(X, y, check_weights(sample_weight, X), self.normalize_y)
         self._target_shape, self._scale = tuple(y.shape[1:]), data.scale
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        tasks = SolveTasks(self, given)
-        with data.backend.threads_over_blocks():
-            point = self._hyperparameters(data, rng, deadline)
-        self._solve(data, point, rng, deadline, tasks)
-        tasks.end()
+        progress = FitProgress(self, given, max_subtasks=self.max_iter)
+        fit = DenseFit(self, data, self._earlier_solution(data), rng, progress, deadline)
+        self._store(data, fit.run())
+        progress.end()
         advice.warn(advice.of_dense(self, data))
         return self
 
-    def _hyperparameters(
-        self, data: TrainingData, rng: np.random.Generator, deadline: Deadline
-    ) -> Point:
-        """Return kernel and noise, learnt in at most half of the time."""
-        kernel = as_kernel(self.kernel, data.X.shape[1])
-        noise = None if self.noise_variance is None else float(self.noise_variance)
-        self.objective_value_ = np.nan
-        if self.objective is None and kernel is not None and noise is not None:
-            return Point(kernel, noise)
-        rows = data.on_host()
-        limits: dict[str, Any] = {
-            "n_rows": self.hyperparameter_rows,
-            "max_iter": LEARNING_ITERATIONS,
-            "deadline": deadline.share(0.5),
-            "random_state": rng,
-        }
-        if self.objective is None:  # what was not given is all that there is to learn
-            found = subset_evidence(kernel, noise, *rows, learn_kernel=False, **limits)
-        else:
-            found = learn_hyperparameters(kernel, noise, *rows, objective=self.objective, **limits)
-        if found.interrupted:
-            raise KeyboardInterrupt
-        self.objective_value_ = found.value
-        return found.point
-
-    @property
-    def _options(self) -> SolverOptions:
-        return SolverOptions(
-            block_size=self.block_size,
-            working_set=self.working_set,
-            accelerate=bool(self.accelerate),
-            rank=self.preconditioner_rank,
-            memory_limit=float(self.memory_limit),
-        )
-
-    def _solve(self, data, point: Point, rng, deadline, tasks: SolveTasks) -> None:
-        """Solve the system, and keep what predictions need."""
-        options = self._options
-        n = data.X.shape[0]
-        name = self.solver
-        if name == "auto":
-            name = choose_solver(n, options, data.y.shape[0], data.backend.prefers_products)
-        system = System(
-            point.kernel,
-            point.noise_variance,
-            data.X,
-            data.weights,
-            hold=matrix_fits(n, options) and name != "cholesky",
-        )
-        seed = int(rng.integers(2**31))
-        start = self._warm_start(data)
-        solver = make_solver(name, system, data.y, start, options, np.random.default_rng(seed))
-        self.kernel_, self.noise_variance_ = point.kernel, point.noise_variance
-        limits = Limits(self.tol * data.spread, self.max_iter, deadline)
-        for_variances = Limits(self.tol * data.spread**2, self.max_iter)
-        recipe = Recipe(name, options, for_variances, seed)
-        tasks.model_of = lambda solver: self._posterior_of(solver, data, recipe)
-        solution = self._run(solver, limits, tasks, self.solver == "auto" and system.hold)
-        if solution.status == "hopeless":
-            system.hold = False  # the matrix makes room for its factor
-            solver = CholeskySolver(system, data.y, solver.alpha)
-            solution = solution.followed_by(solve(solver, limits, lambda s, _: tasks.step(s)))
-        self._posterior = self._posterior_of(solver, data, recipe)
-        self._targets, self._loo_dropped = data.y, data.dropped
-        self._store(data, solver, solution)
-
-    def _run(
-        self, solver: Solver, limits: Limits, tasks: SolveTasks, may_give_up: bool = False
-    ) -> Solution:
-        """Drive the solver; the file of the solve, if there is one, goes with it."""
-        file = None if self.checkpoint is None else Checkpoint(self.checkpoint, solver)
-        norms = [solver.mean_norm]
-        gave_up = False
-
-        def watch(solver: Solver, n_iter: int) -> bool:
-            nonlocal gave_up
-            if file is not None:
-                file.after_step(n_iter)
-            norms.append(solver.mean_norm)
-            stop = tasks.step(solver)
-            gave_up = not stop and may_give_up and is_hopeless(norms, limits.tol, solver.system.n)
-            return stop or gave_up
-
-        solution = solve(solver, limits, watch, 0 if file is None else file.resume())
-        if gave_up:
-            solution.status = "hopeless"
-        if file is not None and (gave_up or solution.converged):
-            file.remove()
-        elif file is not None:
-            file.write(solution.n_iter)
-        return solution
-
-    def _warm_start(self, data: TrainingData) -> Array | None:
+    def _earlier_solution(self, data: TrainingData) -> Array | None:
+        """Return where a warm start begins, (p, n), if there is something to begin with."""
         earlier = getattr(self, "dual_coef_", None) if self.warm_start else None
         if earlier is None:
             return None
@@ -316,36 +204,30 @@ class GPRegressor(
         used = earlier if data.used is None else earlier[data.used]
         return data.backend.asarray(used.T.copy())
 
-    def _posterior_of(self, solver: Solver, data: TrainingData, recipe: Recipe) -> DensePosterior:
-        return DensePosterior(
-            self.kernel_,
-            self.noise_variance_,
-            data.X,
-            solver.alpha,
-            weights=data.weights,
-            factor=solver.factor if isinstance(solver, CholeskySolver) else None,
-            recipe=recipe,
-        )
-
-    def _store(self, data, solver: Solver, solution: Solution) -> None:
+    def _store(self, data: TrainingData, fitted: FittedGP) -> None:
+        """Keep what predictions need, and what happened."""
+        solution = fitted.solution
+        self.kernel_, self.noise_variance_ = fitted.point.kernel, fitted.point.noise_variance
+        self.objective_value_ = fitted.objective_value
+        self._posterior = fitted.posterior
+        self._targets, self._loo_dropped = data.y, data.dropped
         places = np.zeros((data.y.shape[0], data.n_given))
         places[:, slice(None) if data.used is None else data.used] = to_numpy(solution.alpha)
         coefficients = data.backend.asarray(places)
         self.dual_coef_ = coefficients.T if self._target_shape else coefficients[0, :]
-        self.solver_ = solver.name
+        self.solver_ = fitted.solver
         self.n_iter_ = solution.n_iter
         self.status_, self.converged_ = solution.status, solution.converged
         self.gradient_norm_ = solution.norm
         self.kernel_passes_ = solution.kernel_passes
         self.history_ = solution.history_array()
         if not solution.converged:
-            wanted = self.tol * data.spread
             warnings.warn(
                 f"The solve ended with {solution.status!r} after {solution.n_iter} steps of "
-                f"{solver.name!r} at a gradient of {solution.norm:.1e}; {wanted:.1e} was asked "
-                f"for. Raise {REMEDIES.get(solution.status, LIMITS)}, or try another solver.",
+                f"{fitted.solver!r} at a gradient of {solution.norm:.1e}; {fitted.tol:.1e} was "
+                f"asked for. Raise {REMEDIES.get(solution.status, LIMITS)}, or try another solver.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
 
     # --- samples and leave-one-out ---------------------------------------------------------------
@@ -402,20 +284,6 @@ class GPRegressor(
             weight 0 was left out of the fit anyway.
         """
         check_is_fitted(self, "_posterior")
-        posterior = self._posterior
-        assert isinstance(posterior, DensePosterior)
-        n = posterior.X.shape[0]
-        if posterior.any_factor is None and not matrix_fits(n, posterior.recipe.options):
-            raise ValueError(
-                f"Leave-one-out predictions need the factor of a {n} x {n} matrix, "
-                f"{8e-9 * n * n:.1f} GB; memory_limit={self.memory_limit:.3g} does not allow "
-                "it. Raise memory_limit, or use SparseGPRegressor."
-            )
-        factor = posterior.make_factor()
-        weights = None if posterior.weights is None else to_numpy(posterior.weights)
-        alpha = to_numpy(posterior.alpha).astype(np.float64).T
-        residual, variance = loo_residuals(factor, alpha, self.noise_variance_, weights)
-        mean = to_numpy(self._targets).astype(np.float64).T - residual
-        backend = Backend(posterior.X)
-        self._loo = (backend.asarray(mean), backend.asarray(variance))
+        assert isinstance(self._posterior, DensePosterior)
+        self._loo = self._posterior.leave_one_out(self._targets)
         return super().loo_predict()

@@ -18,7 +18,8 @@ import numpy as np
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.dense.low_rank import random_pivots
 from greedygp.dense.posterior import DensePosterior
-from greedygp.dense.solvers import RANK_OF_PCG, default_rank
+from greedygp.dense.solvers.conjugate_gradient import RANK_SHARE
+from greedygp.dense.solvers.options import default_rank
 from greedygp.dense.system import System
 
 __all__ = ["pathwise_samples"]
@@ -61,7 +62,7 @@ def prior_samples(
     backend = Backend(posterior.X)
     both = backend.xp.concat([posterior.X, X], axis=0)
     joint = System(posterior.kernel, posterior.noise_variance, both)
-    rank = min(joint.n, max(LEAST_RANK, default_rank(joint.n, RANK_OF_PCG)))
+    rank = min(joint.n, max(LEAST_RANK, default_rank(joint.n, RANK_SHARE)))
     # Drawn first: how many pivots the factor ends with may hang on rounding.
     z, independent = rng.standard_normal((count, rank)), rng.standard_normal((count, joint.n))
     factor = random_pivots(joint, rank, rng)

@@ -2,9 +2,9 @@
 
 The mean at x is `k_*'alpha`. The variance needs `a = A^-1 k_*` for every x: by the Cholesky factor
 where it is at hand, or where the matrix may be held and so many x are asked for that a factor costs
-less than their solves; else by the solver that found alpha (conjugate gradients in place of greedy
-blocks: many x have no block in common), for many x together, since they share the kernel entries of
-each step. An inexact `a`, with gradient `g = A a - k_*`, enters as
+less than their solves. Else it is found by the solver of the fit, for many x together, since they
+share the kernel entries of each step; but `pcg` takes the place of `gbcd` for more than four x,
+which have no block in common. An inexact `a`, with gradient `g = A a - k_*`, enters as
 `k_** - a'(k_* - g)`, which is never too small, and whose error is of second order in that of `a`.
 """
 
@@ -20,16 +20,20 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from greedygp.arrays import Array, Backend, to_numpy
-from greedygp.dense.cholesky import factor_of
-from greedygp.dense.solver import Limits, Solver, solve
-from greedygp.dense.solvers import SolverOptions, make_solver, matrix_fits, suited
+from greedygp.dense.choosing import solver_for_right_hand_sides
+from greedygp.dense.objectives import loo_residuals
+from greedygp.dense.solvers import make_solver
+from greedygp.dense.solvers.base import Solver
+from greedygp.dense.solvers.cholesky import factor_of
+from greedygp.dense.solvers.options import SolverOptions
+from greedygp.dense.solving import Limits, solve
 from greedygp.dense.system import System
 from greedygp.kernels import Kernel
 
 __all__ = ["DensePosterior", "Recipe"]
 
 ROWS_TOGETHER = 1000  # test rows whose variances are solved for together
-STEPS = 100  # of a solver, about, which all cost what a factor's n^3 / 3 costs at n / 300 test rows
+STEPS_OF_A_SOLVE = 100  # about; for n / 300 test rows they cost what a factor's n^3 / 3 costs
 TILE_ENTRIES = 4_000_000
 
 
@@ -132,9 +136,31 @@ class DensePosterior:
     def _lend(self, rows: int) -> None:
         """Make a factor where so many rows are worth it, and it may be held."""
         n = self.X.shape[0]
-        worth = 3 * STEPS * rows >= n and not Backend(self.X).prefers_products
-        if worth and self.recipe.solver != "cholesky" and matrix_fits(n, self.recipe.options):
+        worth = 3 * STEPS_OF_A_SOLVE * rows >= n and not Backend(self.X).prefers_products
+        if worth and self.recipe.solver != "cholesky" and self.recipe.options.matrix_fits(n):
             self.make_factor()
+
+    def leave_one_out(self, y: Array) -> tuple[Array, Array]:
+        """Return mean (n, p) and variance (n,), noise included, of every row without it.
+
+        Parameters
+        ----------
+        y : (p, n) array
+            The targets.
+        """
+        n, limit = self.X.shape[0], self.recipe.options.memory_limit
+        if self.any_factor is None and not self.recipe.options.matrix_fits(n):
+            raise ValueError(
+                f"Leave-one-out predictions need the factor of a {n} x {n} matrix, "
+                f"{8e-9 * n * n:.1f} GB; memory_limit={limit:.3g} does not allow it. Raise "
+                "memory_limit, or use SparseGPRegressor."
+            )
+        weights = None if self.weights is None else to_numpy(self.weights)
+        alpha = to_numpy(self.alpha).astype(np.float64).T
+        residual, variance = loo_residuals(self.make_factor(), alpha, self.noise_variance, weights)
+        backend = Backend(self.X)
+        mean = to_numpy(y).astype(np.float64).T - residual
+        return backend.asarray(mean), backend.asarray(variance)
 
     def solved_for(self, right: Array) -> Array:
         """Return `A^-1` times each line of `right`, (b, n)."""
@@ -161,10 +187,10 @@ class DensePosterior:
 
     def _solved(self, K: Array) -> Solver:
         recipe = self.recipe
-        hold = matrix_fits(self.X.shape[0], recipe.options)
+        hold = recipe.options.matrix_fits(self.X.shape[0])
         system = System(self.kernel, self.noise_variance, self.X, self.weights, hold=hold)
         rng = np.random.default_rng(recipe.seed)
-        name = suited(recipe.solver, K.shape[0])
+        name = solver_for_right_hand_sides(recipe.solver, K.shape[0])
         solver = make_solver(name, system, K, None, recipe.options, rng)
         solution = solve(solver, recipe.limits)
         if not solution.converged:

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 __all__ = ["MOVED", "name_of_today"]
 
-MOVED: dict[str, str] = {}
+MOVED: dict[str, str] = {
+    "greedygp.dense.solver.Limits": "greedygp.dense.solving.Limits",
+    "greedygp.dense.solvers.SolverOptions": "greedygp.dense.solvers.options.SolverOptions",
+}
 
 
 def name_of_today(module: str, name: str) -> tuple[str, str]:

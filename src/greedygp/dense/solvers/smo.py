@@ -1,9 +1,9 @@
-"""Sequential minimal optimisation (Keerthi and Shevade, for least squares): two variables a step.
+"""Sequential minimal optimisation (Keerthi and Shevade, for least squares).
 
-The pair is the most violating one, the largest and the smallest entry of the gradient; its
-two-variable problem is solved exactly. A step evaluates 2 n kernel entries. Several right-hand
-sides: the pair is that of the column with the largest gradient, and every column takes its own
-step in the two variables.
+A step moves two variables, the most violating pair: those with the largest and the smallest entry
+of the gradient. Their two-variable problem is solved exactly, which evaluates 2 n kernel entries.
+With several right-hand sides the pair is that of the one with the largest gradient, and each takes
+its own step in the two variables.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from greedygp.arrays import to_numpy
-from greedygp.dense.solver import Solver
+from greedygp.dense.solvers.base import Solver
 
 __all__ = ["SMO"]
 

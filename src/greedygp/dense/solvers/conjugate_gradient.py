@@ -1,8 +1,9 @@
 """Conjugate gradients, plain and preconditioned; a step is one product with the matrix.
 
 The preconditioner is `(F'F + ridge)^-1` with a partial Cholesky factor `F` (r, n) of K whose pivots
-are drawn with probability proportional to what is left of the diagonal (see :mod:`.low_rank`).
-Several right-hand sides share the products; each has its own step lengths.
+are drawn with probability proportional to what is left of the diagonal (see
+:mod:`greedygp.dense.low_rank`). Several right-hand sides share the products; each has its own step
+lengths.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from greedygp.arrays import Array, to_numpy
 from greedygp.dense.low_rank import LowRankInverse, random_pivots
-from greedygp.dense.solver import Solver
+from greedygp.dense.solvers.base import Solver
+from greedygp.dense.solvers.options import SolverOptions
 from greedygp.dense.system import System
+from greedygp.threads import numpy_threads_only
 
-__all__ = ["ConjugateGradient", "PreconditionedConjugateGradient"]
+__all__ = ["RANK_SHARE", "ConjugateGradient", "PreconditionedConjugateGradient"]
+
+RANK_SHARE = 0.2  # of the rows: the preconditioner's rank where K is not held
 
 
 class ConjugateGradient(Solver):
@@ -86,10 +92,15 @@ class PreconditionedConjugateGradient(ConjugateGradient):
         alpha: Array | None = None,
         *,
         rank: int,
-        rng: np.random.Generator,
+        rng: Generator,
     ):
-        self.inverse = LowRankInverse(system, random_pivots(system, min(rank, system.n), rng))
-        super().__init__(system, y, alpha)
+        with numpy_threads_only():
+            self.inverse = LowRankInverse(system, random_pivots(system, min(rank, system.n), rng))
+            super().__init__(system, y, alpha)
+
+    @staticmethod
+    def settings(options: SolverOptions, system: System, p: int, rng: Generator) -> dict[str, Any]:
+        return {"rank": options.rank_for(system, RANK_SHARE), "rng": rng}
 
     def precondition(self, residual: Array) -> Array:
         return self.inverse(residual)

@@ -1,4 +1,4 @@
-"""The loop that drives the solvers: when it ends, what it tells, how it goes on later."""
+"""The solve: when it ends, what it tells, how two of them follow each other."""
 
 import time
 
@@ -12,8 +12,9 @@ from dense.problems import (
     assert_solved,
     make,
 )
-from greedygp.dense.conjugate_gradient import ConjugateGradient
-from greedygp.dense.solver import HISTORY_FIELDS, Limits, Solver, solve
+from greedygp.dense.solvers.base import Solver
+from greedygp.dense.solvers.conjugate_gradient import ConjugateGradient
+from greedygp.dense.solving import HISTORY_FIELDS, Limits, solve
 from greedygp.progress import Deadline
 
 each_way = pytest.mark.parametrize("way", WAYS)
@@ -93,15 +94,15 @@ def test_max_iter(Problem, way):
 
 def test_time_limit(Problem):
     problem = Problem(n=40)
-    late = Limits(TOL, deadline=Deadline.after(-1.0))
-    assert solve(make(problem, "smo"), late).status == "time_limit"
+    late = solve(make(problem, "smo"), Limits(TOL), deadline=Deadline.after(-1.0))
+    assert (late.status, late.n_iter) == ("time_limit", 0)
 
     def slow(solver, n_iter):
         time.sleep(0.1)
         return False
 
-    soon = Limits(1e-300, deadline=Deadline.after(0.3))
-    solution = solve(make(problem, "smo"), soon, slow)
+    soon = Deadline.after(0.3)
+    solution = solve(make(problem, "smo"), Limits(1e-300), slow, deadline=soon)
     assert solution.status == "time_limit"
     assert 1 <= solution.n_iter <= 10
 
@@ -154,28 +155,51 @@ def test_history(Problem, way):
     assert solution.seconds >= history["seconds"][-1]
 
 
-# ---------------------------------------------------------------------------- to go on later
+def test_two_solves_in_a_row(Problem):
+    problem = Problem(n=30)
+    begun = solve(make(problem, "cg"), Limits(TOL, max_iter=2))
+    ended = solve(make(problem, "cholesky", alpha=begun.alpha), Limits(TOL))
+    both = begun.followed_by(ended)
+    assert (both.status, both.n_iter, both.norm) == ("converged", 3, ended.norm)
+    assert both.seconds == begun.seconds + ended.seconds
+    assert_array_equal(both.alpha, ended.alpha)
+    history = both.history_array()
+    assert len(history) == 4
+    assert np.all(np.diff(history["seconds"]) >= 0.0)
 
 
-@each_way
-@pytest.mark.parametrize("p", [1, 6])
-def test_a_restored_solver_goes_on_bit_for_bit(Problem, way, p):
-    problem = Problem(n=40, p=p, weighted=True)
-    first = make(problem, way)
-    for _ in range(4):
-        first.step()
-    kept = first.snapshot()
-    second = make(problem, way)
-    for _ in range(4):
-        first.step()
-    second.restore(kept)
-    assert not second.is_exact
-    for _ in range(4):
-        second.step()
-    third = make(problem, way)
-    third.restore(kept)  # a snapshot is not used up
-    for _ in range(4):
-        third.step()
-    for again in (second, third):
-        assert_array_equal(again.alpha, first.alpha)
-        assert_array_equal(again.gradient, first.gradient)
+def test_the_order_of_the_reasons(Problem):
+    """Convergence is looked at before limits, and limits before rounding."""
+    problem = Problem(n=5)
+    late = Deadline.after(-1.0)
+    done = make(problem, "cg", alpha=problem.dense().alpha.T)
+    assert solve(done, Limits(TOL, max_iter=0), deadline=late).status == "converged"
+    assert solve(make(problem, "cg"), Limits(TOL, max_iter=0), deadline=late).status == "max_iter"
+    stuck = solve(Liar(problem.system(), problem.y), Limits(TOL))
+    limited = Limits(TOL, max_iter=stuck.n_iter)
+    assert solve(Liar(problem.system(), problem.y), limited).status == "max_iter"
+    assert solve(make(problem, "cg"), Limits(TOL), gives_up=lambda s: True).status == "hopeless"
+
+
+def test_the_watch_is_not_shown_what_is_not_a_number(Problem):
+    class Broken(Solver):
+        def step(self):
+            self.gradient = np.nan * self.gradient
+
+    problem, seen = Problem(n=5), []
+    limits = Limits(TOL, max_iter=1)
+    solution = solve(Broken(problem.system(), problem.y), limits, lambda *step: seen.append(step))
+    assert (solution.status, solution.n_iter, seen) == ("stalled", 1, [])
+    assert len(solution.history) == 2
+
+
+def test_giving_up_is_decided_at_the_start_and_after_every_step(Problem):
+    norms = []
+
+    def gives_up(solver):
+        norms.append(solver.norm)
+        return len(norms) == 4
+
+    solution = solve(make(Problem(n=40), "smo"), Limits(TOL), gives_up=gives_up)
+    assert (solution.status, solution.n_iter) == ("hopeless", 3)
+    assert norms == list(solution.history_array()["gradient_norm"])

@@ -19,10 +19,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.random import Generator
 
 from greedygp.arrays import Array, to_numpy
 from greedygp.cholesky import factorise
-from greedygp.dense.solver import Solver
+from greedygp.dense.solvers.base import Solver
+from greedygp.dense.solvers.options import SolverOptions
 from greedygp.dense.system import System
 
 __all__ = ["REMEDY", "BlockDescent", "CyclicDescent", "GradientDescent"]
@@ -42,6 +44,10 @@ class BlockDescent(Solver):
         super().__init__(system, y, alpha)
         self.block_size = min(block_size, system.n)
         self.panel = self.backend.empty((self.block_size, system.n))
+
+    @staticmethod
+    def settings(options: SolverOptions, system: System, p: int, rng: Generator) -> dict[str, Any]:
+        return {"block_size": options.block_size_for(system)}
 
     def step(self) -> None:
         index, factor = self.choose()

@@ -12,8 +12,8 @@ from dense.problems import (
     rounding,
     steps_of,
 )
-from greedygp.dense.greedy_descent import GreedyDescent
-from greedygp.dense.solver import Limits, solve
+from greedygp.dense.solvers.greedy_descent import GreedyDescent
+from greedygp.dense.solving import Limits, solve
 from greedygp.exceptions import NotPositiveDefiniteError
 from reference.dense_regression import block_step, greedy_descent
 from tolerances import assert_close

@@ -26,21 +26,27 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.random import Generator
 
 from greedygp.arrays import Array, to_numpy
 from greedygp.cholesky import factorise
-from greedygp.dense.block_descent import REMEDY, BlockDescent
 from greedygp.dense.low_rank import LowRankInverse, factor_of_rows
+from greedygp.dense.solvers.block_descent import REMEDY, BlockDescent
+from greedygp.dense.solvers.options import SolverOptions
 from greedygp.dense.system import System
 
 __all__ = ["MOST_SCORED", "GreedyDescent"]
 
 MOST_SCORED = 4  # right-hand sides by which a block is chosen; more are mixed at random
+STAGES = 4  # in which a block is chosen
+MEMORY = 30  # earlier steps that a step is made conjugate to
+RANK_SHARE = 0.15  # of the rows: the size of the first block where K is not held
 
-# Costs of a kernel entry's part in a step, in the time that it takes to evaluate one.
-OF_A_BLOCK, OF_A_PRODUCT = 2.3, 0.5  # it is chosen by; every entry serves two places
-OF_A_HELD_BLOCK, OF_A_HELD_PRODUCT = 8.0, 0.06  # where K is held; blocks seldom pay there
-OF_THE_FACTOR = 0.1
+# What a kernel entry costs in a step, in units of its evaluation. A block is chosen by its entries
+# as well; in a product every entry serves two places.
+COST_IN_BLOCK, COST_IN_PRODUCT = 2.3, 0.5
+COST_IN_HELD_BLOCK, COST_IN_HELD_PRODUCT = 8.0, 0.06  # where K is held blocks seldom pay
+COST_IN_FACTOR = 0.1
 
 
 class GreedyDescent(BlockDescent):
@@ -74,7 +80,7 @@ class GreedyDescent(BlockDescent):
         together: int,
         memory: int,
         rank: int = 0,
-        rng: np.random.Generator,
+        rng: Generator,
     ):
         super().__init__(system, y, alpha, block_size=block_size)
         self.working_set, self.together, self.memory = working_set, together, memory
@@ -85,6 +91,18 @@ class GreedyDescent(BlockDescent):
         self.rng = rng
         self.steps: list[tuple[Array, Array]] = []  # earlier ones: direction, its product with A
         self.diagonal = to_numpy(system.diagonal).astype(np.float64)
+
+    @staticmethod
+    def settings(options: SolverOptions, system: System, p: int, rng: Generator) -> dict[str, Any]:
+        size, fast = options.block_size_for(system), options.accelerate
+        return {
+            "block_size": size,
+            "working_set": options.working_set,
+            "together": max(1, size // STAGES) if fast else 1,
+            "memory": max(2, MEMORY // p) if fast else 0,
+            "rank": options.rank_for(system, RANK_SHARE) if fast else 0,
+            "rng": rng,
+        }
 
     def step(self) -> None:
         if self.rank == 0:
@@ -122,8 +140,9 @@ class GreedyDescent(BlockDescent):
     def _costs(self) -> dict[str, float]:
         """Return what both kinds of step cost, in evaluations of a kernel entry."""
         n, held = self.system.n, self.system.hold
-        product = n * (OF_A_HELD_PRODUCT if held else OF_A_PRODUCT) + self.rank * OF_THE_FACTOR
-        block = self.block_size * (OF_A_HELD_BLOCK if held else OF_A_BLOCK)
+        entry = COST_IN_HELD_PRODUCT if held else COST_IN_PRODUCT
+        product = n * entry + self.rank * COST_IN_FACTOR
+        block = self.block_size * (COST_IN_HELD_BLOCK if held else COST_IN_BLOCK)
         return {"whole": n * product, "block": n * block}
 
     # --- the block -------------------------------------------------------------------------------

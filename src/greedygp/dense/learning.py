@@ -65,7 +65,7 @@ def learn_hyperparameters(
     Examples
     --------
     >>> import numpy as np
-    >>> from greedygp.dense.hyperparameters import learn_hyperparameters
+    >>> from greedygp.dense.learning import learn_hyperparameters
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 6, size=(80, 1))
     >>> y = np.sin(X) + 0.1 * rng.normal(size=X.shape)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from greedygp.arrays import Array, to_numpy
-from greedygp.dense.solver import Solver
+from greedygp.dense.solvers.base import Solver
 from greedygp.dense.system import System
 from greedygp.exceptions import NotPositiveDefiniteError
 

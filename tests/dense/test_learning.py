@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedygp.dense import hyperparameters
-from greedygp.dense.hyperparameters import learn_hyperparameters
+from greedygp.dense import learning
+from greedygp.dense.learning import learn_hyperparameters
 from greedygp.dense.objectives import DenseObjective
 from greedygp.hyperparameters import Point
 from greedygp.kernels import Constant, Gaussian, Matern
@@ -46,13 +46,13 @@ def scale_at(point, X, y, weights=None):
 @pytest.fixture
 def searches(monkeypatch):
     """What each search for a leave-one-out measure is about: the measure, the coordinates."""
-    made, original = [], hyperparameters.minimise
+    made, original = [], learning.minimise
 
     def noted(objective, coordinates, **options):
         made.append((objective, coordinates, options))
         return original(objective, coordinates, **options)
 
-    monkeypatch.setattr(hyperparameters, "minimise", noted)
+    monkeypatch.setattr(learning, "minimise", noted)
     return made
 
 
@@ -180,7 +180,7 @@ def test_the_scale_is_set_where_it_is_free(name, weighted, searches):
 def test_the_scale_does_not_change_the_squared_errors(monkeypatch):
     X, y = data()
     learnt = learn("loo_cve", X, y)
-    monkeypatch.setattr(hyperparameters, "_set_scale", lambda measure, found: None)
+    monkeypatch.setattr(learning, "_set_scale", lambda measure, found: None)
     unscaled = learn("loo_cve", X, y)
     assert_allclose(learnt.value, unscaled.value, rtol=1e-6)
     factor = scale_at(unscaled.point, X, y)
@@ -239,8 +239,8 @@ class TestSubset:
             seen.append(options["n_rows"])
             return subset_evidence(*args, **options)
 
-        monkeypatch.setattr(hyperparameters, "subset_evidence", noted)
-        monkeypatch.setattr(hyperparameters, "SUBSET_ROWS", 12)
+        monkeypatch.setattr(learning, "subset_evidence", noted)
+        monkeypatch.setattr(learning, "SUBSET_ROWS", 12)
         learn(name, *data(n=40), n_rows=20, max_iter=1)
         learn(name, *data(n=40), n_rows=10, max_iter=1)
         assert seen == [expected, 10]
@@ -273,7 +273,7 @@ def test_the_start_of_a_measure_leaves_time(name, monkeypatch):
         seen.append(options["deadline"])
         return subset_evidence(*args, **options)
 
-    monkeypatch.setattr(hyperparameters, "subset_evidence", noted)
+    monkeypatch.setattr(learning, "subset_evidence", noted)
     now = time.perf_counter()
     learn(name, *data(), max_iter=1, deadline=Deadline(now + 1000.0))
     learn(name, *data(), max_iter=1)
@@ -328,7 +328,7 @@ class TestInterruption:
             found.interrupted = True
             return found
 
-        monkeypatch.setattr(hyperparameters, "subset_evidence", interrupted)
+        monkeypatch.setattr(learning, "subset_evidence", interrupted)
         learnt = learn(name, X, y)
         assert learnt.interrupted
         assert learnt.n_iter == 0

@@ -1,0 +1,56 @@
+"""What the user says of a solver, and the sizes that are taken where nothing is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from greedygp.dense.system import System
+
+__all__ = ["SolverOptions", "default_block_size", "default_rank"]
+
+PANEL_BYTES = 2**30  # of the columns of a block, or of a factor of low rank
+SMALLEST_BLOCK, LARGEST_BLOCK, ROWS_PER_BLOCK_VARIABLE = 500, 1000, 10
+SMALLEST_RANK, LARGEST_RANK = 200, 2000
+RANK_SHARE_HELD = 0.1  # of the rows, where K is held: steps are cheap there, ranks are not
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """What the user says of the solver; see `GPRegressor`."""
+
+    block_size: int | None = None
+    working_set: int = 60
+    accelerate: bool = True
+    rank: int | None = None
+    memory_limit: float = 2.0**31
+
+    def matrix_fits(self, n: int) -> bool:
+        """Tell whether an n x n matrix may be held."""
+        return 8.0 * n * n <= self.memory_limit
+
+    def block_size_for(self, system: System) -> int:
+        """Return how many variables a block has."""
+        return self.block_size or default_block_size(system.n)
+
+    def rank_for(self, system: System, share: float) -> int:
+        """Return the rank of a preconditioner; `share` of the rows where K is not held."""
+        return self.rank or default_rank(system.n, RANK_SHARE_HELD if system.hold else share)
+
+
+def default_block_size(n: int) -> int:
+    """Return how many variables a block has: a tenth of the rows, as far as memory allows it."""
+    wanted = np.clip(n // ROWS_PER_BLOCK_VARIABLE, SMALLEST_BLOCK, LARGEST_BLOCK)
+    return int(max(min(n, 100), min(wanted, _most_lines(n))))
+
+
+def default_rank(n: int, share: float) -> int:
+    """Return the rank of a preconditioner: a share of the rows, as far as memory allows it."""
+    wanted = np.clip(int(share * n), SMALLEST_RANK, LARGEST_RANK)
+    return int(max(min(n, 50), min(wanted, _most_lines(n))))
+
+
+def _most_lines(n: int) -> int:
+    """Return how many lines of n numbers fit into a panel."""
+    return PANEL_BYTES // (8 * n)
