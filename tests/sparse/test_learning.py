@@ -12,9 +12,10 @@ from greedygp.hyperparameters import Point
 from greedygp.kernels import Constant, Gaussian, Linear, Matern
 from greedygp.progress import Deadline
 from greedygp.sparse import learning
-from greedygp.sparse.learning import Schedule, Selected, learn
+from greedygp.sparse.learning import Learner, Schedule
 from greedygp.sparse.loo import loo_scale
 from greedygp.sparse.objectives import SparseObjective
+from greedygp.sparse.selection import Selected
 
 EACH = [(n, a) for n in ("nlgpp", "loo_cve", "gpe", "nlml") for a in ("dtc", "fitc")]
 EACH.append(("vfe", "dtc"))
@@ -51,6 +52,20 @@ class Select:
             Selected(self.data.X[indices], indices, Path(ForwardSelection.fields, reason=reason))
         )
         return self.made[-1]
+
+
+def learn(data, schedule, start, select, watch=None):
+    """Select and learn in turn; `watch` is told the round, the best point and the objective."""
+    learner = Learner(data, schedule, start)
+    while learner.goes_on:
+        selected = select(learner.point, learner.previous, learner.preparing)
+        number = learner.number
+
+        def watched(point, value, number=number):
+            return watch(number, point, learner.objective)
+
+        learner.round(selected, None if watch is None else watched)
+    return learner.result(), learner.objective
 
 
 @pytest.fixture

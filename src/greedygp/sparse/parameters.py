@@ -1,4 +1,4 @@
-"""Checks of the parameters of `SparseGPRegressor`."""
+"""What may be given to `SparseGPRegressor`, checked."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from greedygp.validation import (
     check_seed,
 )
 
-__all__ = ["check_parameters", "resolved"]
+__all__ = ["check_parameters", "first_approximation"]
 
 APPROXIMATIONS = ("auto", "fitc", "dtc", "sor")
 
 
-def resolved(approximation: str, objective: str | None) -> str:
-    """Return the approximation to begin with, where the user left the choice to the fit."""
+def first_approximation(approximation: str, objective: str | None) -> str:
+    """Return the approximation that a fit begins with, given or left to the fit ("auto")."""
     if approximation != "auto":
         return approximation
-    return "dtc" if objective == "vfe" else "fitc"
+    return "fitc" if objective is None else OBJECTIVES[objective].first_approximation
 
 
 def check_parameters(estimator: Any) -> None:
@@ -41,7 +41,8 @@ def check_parameters(estimator: Any) -> None:
     check_number("tol", estimator.tol, least=0)
     check_choice("objective", estimator.objective, (*OBJECTIVES, None))
     if estimator.objective is not None:
-        check_objective(estimator.objective, resolved(estimator.approximation, estimator.objective))
+        approximation = first_approximation(estimator.approximation, estimator.objective)
+        check_objective(estimator.objective, approximation)
     check_integer("rounds", estimator.rounds, 0)
     check_integer("max_iter", estimator.max_iter, 0)
     check_number("guard", estimator.guard, least=0)

@@ -1,30 +1,65 @@
-"""The sparse family's side of the greedy loop: who is proposed, and how the chosen one enters.
+"""The sparse family's use of the greedy loop: who proposes candidates, which basis comes out.
 
 Four ways to propose, by how a criterion scores:
 
-* :class:`PrefitSelector`: candidates are tried with all coefficients refitted (`nlpp`, `nlml`,
-  `loo_cve`, `nlgpp`, `gpe`), O(nm) for a fresh one, O(n) for a cached one;
-* :class:`PursuitSelector`: only the candidate's own coefficient moves (`matching_pursuit`), O(n);
+* :class:`RefittingSelector`: candidates are tried with all coefficients refitted (`nlpp`, `nlml`,
+  `loo_cve`, `nlgpp`, `gpe`), O(nm) for a fresh one, O(n) for a cached one (`refitting.py`);
+* :class:`PursuitSelector`: only the candidate's own coefficient moves (`matching_pursuit`), O(n)
+  (`pursuit.py`);
 * :class:`InformationSelector`: O(1) for every row (`info_gain`);
 * :class:`RandomSelector`.
+
+What they share is in `forward.py`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from greedygp.arrays import to_numpy
-from greedygp.greedy import first_lowest
-from greedygp.sparse.candidates import kernel_with_basis
-from greedygp.sparse.criteria import Criterion, InformationGain
-from greedygp.sparse.pool import KernelRowCache
-from greedygp.sparse.prefit import PrefitSelector
-from greedygp.sparse.selector import CHUNK, NOTHING, SparseSelector
+from greedygp.arrays import Array, to_numpy
+from greedygp.greedy import Path, Stopping, first_lowest, run
+from greedygp.sparse.criteria import Criterion, InformationGain, MatchingPursuit, Random
+from greedygp.sparse.forward import NOTHING, SparseSelector
+from greedygp.sparse.pursuit import PursuitSelector
+from greedygp.sparse.refitting import RefittingSelector
 from greedygp.sparse.state import SparseState
 
-__all__ = ["make_selector"]
+__all__ = ["Selected", "make_selector", "select"]
+
+
+@dataclass
+class Selected:
+    """A basis that was selected: its inputs (m, D), their places, and how it came about.
+
+    Places are among the rows that are used or, not `from_rows`, among the user's candidates. The
+    state is that of the whole path, which may be longer than the basis.
+    """
+
+    basis: Array
+    indices: list[int]
+    path: Path
+    state: SparseState | None = None
+    from_rows: bool = True
+
+    def is_poorer_than(self, other: Selected) -> bool:
+        """Whether it was cut short, and is no match for one that was not."""
+        late = self.path.reason == "time_limit" and 2 * len(self.indices) < len(other.indices)
+        return self.path.broken_off or late
+
+
+def select(
+    selector: SparseSelector, stopping: Stopping, watch: Callable[[Path], bool] | None = None
+) -> Selected:
+    """Run the loop, and return the basis that it goes back to."""
+    try:
+        path = run(selector, stopping, watch)
+    finally:
+        selector.close()
+    state, size = selector.state, path.size
+    return Selected(state.basis[:size, :], state.indices[:size], path, state, selector.from_rows)
 
 
 class RandomSelector(SparseSelector):
@@ -60,92 +95,13 @@ class InformationSelector(SparseSelector):
         return NOTHING
 
 
-class PursuitSelector(SparseSelector):
-    """Matching pursuit with its cache of kernel rows."""
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        self._rows: KernelRowCache | None = None
-        self._fresh = self.working_set or CHUNK
-
-    def candidates(self) -> tuple[np.ndarray, np.ndarray]:
-        """Propose the candidate of the largest decrease (8) among those whose rows are held."""
-        self._repair()
-        while True:
-            index, scores = self._score_all() if self.working_set is None else self._score_held()
-            if len(index) == 0:
-                return NOTHING
-            for place in np.lexsort((index, scores)):
-                proposal = self._propose_alone(int(index[place]), float(scores[place]))
-                if proposal is not None:
-                    return proposal
-                if self._rows is not None:
-                    self._replace(np.array([place]), 1)
-                    break
-
-    def add(self, index: int) -> float:
-        """Append the proposed candidate; the worst rows make room for fresh ones."""
-        value = super().add(index)
-        if self._rows is not None:
-            count = min(self._fresh, len(self.pool))
-            winner = np.flatnonzero(self._rows.index == index)
-            worst = np.argsort(-self._held_scores, kind="stable")
-            worst = worst[worst != winner[0]][: max(count - 1, 0)]
-            self._replace(np.concatenate([winner, worst]), count)
-        return value
-
-    def _score_held(self) -> tuple[np.ndarray, np.ndarray]:
-        if self._rows is None:
-            capacity = min(max(self.cache_size, self._fresh), len(self.pool))
-            self._rows = KernelRowCache(self.state, max(capacity, 1))
-            self._replace(np.empty(0, dtype=np.intp), capacity)
-        if len(self._rows.index) == 0:
-            return NOTHING
-        self._held_scores = self._scores(self._rows.index, *self._rows.products(self.state))
-        return self._rows.index, self._held_scores
-
-    def _replace(self, drop: np.ndarray, count: int) -> None:
-        """Drop some rows; as many fresh ones come as are to be had."""
-        assert self._rows is not None
-        fresh = self.pool.draw(count)
-        dropped = np.sort(self._rows.index[drop])
-        self.pool.put_back(dropped[~self._out_for_good[dropped]])
-        self.pool.remove(fresh)
-        drop = drop[np.argsort(drop, kind="stable")]
-        self._rows.replace(self.state, drop, fresh, self._take_inputs(fresh))
-
-    def _score_all(self) -> tuple[np.ndarray, np.ndarray]:
-        members = self.pool.members
-        scores = np.empty(len(members))
-        for start in range(0, len(members), CHUNK):
-            part = slice(start, start + CHUNK)
-            chunk = KernelRowCache(self.state, len(members[part]))
-            nobody = np.empty(0, dtype=np.intp)
-            chunk.replace(self.state, nobody, members[part], self._take_inputs(members[part]))
-            scores[part] = self._scores(members[part], *chunk.products(self.state))
-        return members, scores
-
-    def _scores(self, index: np.ndarray, product: np.ndarray, squares: np.ndarray) -> np.ndarray:
-        """Return (8) with a minus sign."""
-        state = self.state
-        inputs = self._take_inputs(index)
-        wide = state.backend.as_float64(inputs)
-        prior = to_numpy(state.kernel.diag(wide))
-        if self.from_rows:
-            fit = state.rows.gather(lambda block: block.fit, index)
-            fit = fit / state.scale_at(index)[:, None]
-        else:
-            alpha = state.G.solve_transposed(state.L_B.solve_transposed(state.w))
-            fit = kernel_with_basis(state, inputs) @ alpha
-        numerator = np.sum((product - fit) ** 2, axis=1)
-        return -0.5 * state.noise_variance * numerator / (prior + squares)
+SELECTORS: dict[type[Criterion], type[SparseSelector]] = {
+    Random: RandomSelector,
+    InformationGain: InformationSelector,
+    MatchingPursuit: PursuitSelector,
+}
 
 
 def make_selector(state: SparseState, criterion: Criterion, **options) -> SparseSelector:
     """Return the selector that goes with a criterion."""
-    kinds = {
-        "random": RandomSelector,
-        "info_gain": InformationSelector,
-        "matching_pursuit": PursuitSelector,
-    }
-    return kinds.get(criterion.name, PrefitSelector)(state, criterion, **options)
+    return SELECTORS.get(type(criterion), RefittingSelector)(state, criterion, **options)

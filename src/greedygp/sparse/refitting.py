@@ -1,4 +1,4 @@
-"""Prefitting: candidates are scored with all coefficients refitted, and the best are cached.
+"""Candidates are scored with all coefficients refitted ("pre-fitting"), and the best are cached.
 
 A fresh candidate costs O(nm), in matrix products with the whole working set; a cached one O(n).
 While a step's candidates are scored, the kernel rows of the next step's are computed behind it.
@@ -15,12 +15,12 @@ import numpy as np
 
 from greedygp.arrays import Array, Background
 from greedygp.sparse.candidates import Candidates, evaluate, fill_kernel_rows, make_buffers
+from greedygp.sparse.forward import CHUNK, NOTHING, SparseSelector
 from greedygp.sparse.pool import CandidateCache
 from greedygp.sparse.row_state import SparseRows
-from greedygp.sparse.selector import CHUNK, NOTHING, SparseSelector
 from greedygp.sparse.state import Column
 
-__all__ = ["PrefitSelector"]
+__all__ = ["RefittingSelector"]
 
 EXACT_FITC = 5  # candidates that are scored exactly after screening with Lambda frozen
 
@@ -35,7 +35,7 @@ class _Batch:
     rows: Background | None = None
 
 
-class PrefitSelector(SparseSelector):
+class RefittingSelector(SparseSelector):
     """The working set is scored with all coefficients refitted; the best of it may be cached."""
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -144,8 +144,8 @@ class PrefitSelector(SparseSelector):
     def _prepare_next(self) -> _Batch | None:
         """Draw the next step's candidates and begin to compute their kernel rows.
 
-        Where few are left they are drawn when their step comes, for then it matters who exactly
-        has left the pool and who has come back to it.
+        Where few are left they are drawn when their step comes: it matters then who exactly has
+        left the pool and who has come back to it.
         """
         size = self.working_set
         if size is None or size > CHUNK or len(self.pool) < 3 * size + self.cache.capacity:

@@ -1,4 +1,9 @@
-"""What every way of proposing candidates shares: the pool, the state, appending one of them."""
+"""Forward selection of a basis: what every way of proposing candidates shares.
+
+A :class:`SparseSelector` is the model that the greedy loop drives: a pool of candidates, the state
+that grows by one of them at a time, and what to do with candidates in the span of the basis. How
+candidates are found and scored is said by its subclasses (`selection.py` lists them).
+"""
 
 from __future__ import annotations
 
@@ -28,6 +33,9 @@ SPAN_CHUNK = 4096  # candidates compared with the basis alone at most
 class SparseSelector(ForwardSelection):
     """What all selectors share.
 
+    The state is not taken back to the best size: that would cost O(n m^2), and whoever wants the
+    basis (`Path.size` tells how much of it) computes the model anew anyway.
+
     Parameters
     ----------
     state : SparseState
@@ -41,7 +49,8 @@ class SparseSelector(ForwardSelection):
     cache_size : int
     rng : numpy.random.Generator
     favourites : sequence of int
-        Candidates that have proved good before: with a cache, they are in the first working set.
+        Candidates that have proved good before. Only selectors with a cache of scored candidates
+        (`refitting.py`) make use of them.
     """
 
     def __init__(
@@ -65,7 +74,6 @@ class SparseSelector(ForwardSelection):
         self.favourites = np.asarray(favourites, dtype=np.intp)
         self.pool = Pool(inputs.shape[0], rng)
         self._column: Column | None = None
-        self.kept_size = 0  # the size that the loop went back to; the state itself is not touched
         self._looked_at_size = -1
         self._out_for_good = np.zeros(inputs.shape[0], dtype=bool)  # the basis, and its span
 
@@ -86,10 +94,6 @@ class SparseSelector(ForwardSelection):
         """What must fall for the run to go on."""
         progress = self.criterion.progress(self.state)
         return self.value if progress is None else progress
-
-    def go_back(self, size: int) -> None:
-        """Note which size to keep: to rebuild the state costs too much where it is not used."""
-        self.kept_size = size
 
     def close(self) -> None:
         """End what is under way behind the scenes."""
