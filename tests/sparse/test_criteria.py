@@ -48,18 +48,6 @@ def test_scores_come_true_in_float32(SmallProblem, name, approximation, weights)
     assert_scores_come_true(problem, name, approximation, True, 1e-3)
 
 
-@pytest.mark.parametrize("weights", [False, True])
-@pytest.mark.parametrize("name", PREFIT)
-def test_scores_do_not_depend_on_tiles(SmallProblem, monkeypatch, name, weights):
-    problem = SmallProblem(p=2, weights=weights)
-    criterion = CRITERIA[name]
-    state = problem.grown(BASIS, keep_v=True)
-    found = problem.evaluate(state, OTHERS)
-    expected = criterion.score(state, found)
-    monkeypatch.setattr("greedygp.sparse.scoring.TILE", 30)  # two candidates of the largest block
-    assert_allclose(criterion.score(state, found), expected, rtol=1e-12)
-
-
 def measures():
     """Return criteria and approximations; some criteria are measured by DTC's formulas only."""
     own_form = [name for name in CRITERIA if CRITERIA[name].exact_fitc]

@@ -248,8 +248,7 @@ def test_store_v(SmallProblem, whole):
 def test_going_over_to_fitc(SmallProblem, whole):
     problem = SmallProblem()
     state = problem.grown(CHOSEN)
-    state.approximation = "fitc"
-    state.rebuild()
+    state.truncate(len(CHOSEN), "fitc")
     assert_as_defined(problem, state, whole)
 
 

@@ -113,7 +113,7 @@ class MatchingPursuit(NegativeLogPosterior):
 
 
 class InformationGain(Criterion):
-    """`info_gain`: O(1) a row, for all rows; KL(new ‖ old) if `f_i` were tied to `y_i` only.
+    """`info_gain`: O(1) for each row, all rows; KL(new ‖ old) if `f_i` were tied to `y_i` only.
 
     With `a = s2 eta_i` the variance of the projected latent p, `l = k_i - q_i`, `s` the noise and
     `h = a / s`: take the site of y_i away from p (variance `a / (1 - h)`, residual `r`), put it

@@ -260,7 +260,7 @@ class SparseGPRegressor(
         self.basis_ = 1.0 * state.basis
         self.n_basis_ = state.size
         self.path_ = path.as_array()
-        places = np.array(state.indices, dtype=np.intp)
+        places = np.array(selected.indices, dtype=np.intp)
         if selected.from_rows:
             places = data.original_places(places)
             self.path_["index"] = data.original_places(self.path_["index"])

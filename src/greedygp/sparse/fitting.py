@@ -194,8 +194,7 @@ class SparseFit:
         selected = self.select(start)
         state = selected.state
         assert state is not None
-        state.approximation = self.approximation
-        state.truncate(len(selected.indices))
+        state.truncate(len(selected.indices), self.approximation)
         return state, SparseLearnt(point=start, value=value, selected=selected)
 
     def learn(self, start: Point) -> tuple[SparseState, SparseLearnt]:
@@ -208,7 +207,6 @@ class SparseFit:
             learner.round(selected, self._watch(learner, steps))
         learnt, state = learner.result(), learner.objective.state
         assert state is not None
-        state.indices = list(learnt.selected.indices)
         return state, learnt
 
     def _watch(self, learner: Learner, steps: int) -> Callable[[Point, float], bool]:

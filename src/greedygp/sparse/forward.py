@@ -45,7 +45,7 @@ class SparseSelector(ForwardSelection):
     from_rows : bool
         Whether `inputs` are the training rows.
     working_set : int or None
-        Fresh candidates a step; None: all that are left.
+        Fresh candidates in each step; None: all that are left.
     cache_size : int
     rng : numpy.random.Generator
     favourites : sequence of int
@@ -141,7 +141,7 @@ class SparseSelector(ForwardSelection):
     def _drop_spanned(self) -> None:
         """Take out everybody who is in the span of the basis: where one is, there are many.
 
-        In O(N m^2) for all of them, once a step; one by one each would cost O(n m).
+        In O(N m^2) for all of them, once in each step; one by one, each would cost O(n m).
         """
         state = self.state
         if self._looked_at_size == state.size:

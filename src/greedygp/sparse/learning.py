@@ -10,7 +10,7 @@ The leave-one-out measures do not know that the basis inputs were moved to pleas
 free numbers and not many more rows, or with noise that varies over the inputs, they can be lowered
 by letting the noise vanish and the unexplained prior variance imitate the size of each row's
 residual. The guard, `guard * mean(log(1 + (k - q) / s2))`, makes that expensive while inputs move.
-It weighs the more, the more free numbers there are for a row. The ablation in `docs/results` shows
+It weighs more, the more free numbers there are for each row. The ablation in `docs/results` shows
 what it is worth.
 
 DTC and FITC spend a basis differently: where the noise varies over the inputs FITC predicts better,

@@ -232,8 +232,6 @@ class SparseObjective:
     def approximation(self, name: str) -> None:
         check_objective(self.objective.name, name)
         self._approximation = name
-        if self.state is not None:
-            self.state.approximation = name
 
     def _state_at(self, kernel: Any, noise_variance: float, basis: Array) -> SparseState:
         if self.state is None:
@@ -246,5 +244,5 @@ class SparseObjective:
                 backend=self.backend,
                 keep_v=True,
             )
-        self.state.set_model(kernel, noise_variance, basis)
+        self.state.set_model(self._approximation, kernel, noise_variance, basis)
         return self.state

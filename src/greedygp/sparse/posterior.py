@@ -1,7 +1,7 @@
 """Predictions of a sparse GP: SoR, DTC, FITC, from the factors alone.
 
 With `v = G^-1 k_u*` and `z = L_B^-1 v`: the mean is `z'w`, the variance of the latent value
-`k_** - v'v + z'z` (SoR: `z'z`), and the noise `s2` comes on top. The cost is O(m) a row for the
+`k_** - v'v + z'z` (SoR: `z'z`), and the noise `s2` comes on top. The cost of a row is O(m) for the
 mean and O(m^2) for the variance; rows are worked through in tiles, so that memory does not grow
 with their number. Everything is computed in float64.
 """

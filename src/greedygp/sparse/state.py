@@ -278,8 +278,9 @@ class SparseState:
 
     # --- exact ---------------------------------------------------------------------------------
 
-    def truncate(self, size: int) -> None:
-        """Go back to the first `size` basis vectors, in place, and rebuild."""
+    def truncate(self, size: int, approximation: str | None = None) -> None:
+        """Go back to the first `size` basis vectors, in place, and rebuild (as another model)."""
+        self.approximation = approximation or self.approximation
         self.indices = self.indices[:size]
         self.basis = self.basis[:size, :]
         self.rebuild()
@@ -290,11 +291,14 @@ class SparseState:
         self.indices = list(indices)
         self.rebuild()
 
-    def set_model(self, kernel: Any, noise_variance: float, basis: Array) -> None:
-        """Replace hyperparameters and basis inputs (any inputs, not rows), in place, and rebuild.
+    def set_model(
+        self, approximation: str, kernel: Any, noise_variance: float, basis: Array
+    ) -> None:
+        """Replace the whole model, in place, and rebuild; basis inputs need not be rows.
 
         Costs O(n m^2), without new arrays of the rows' size where V is kept.
         """
+        self.approximation = approximation
         self.kernel = kernel
         self.noise_variance = float(noise_variance)
         self.rows.map(self._new_kernel)

@@ -1,0 +1,116 @@
+"""The stages of a fit, one by one."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from greedygp import SparseGPRegressor
+from greedygp.data import TrainingData
+from greedygp.hyperparameters import Point
+from greedygp.kernels import Gaussian
+from greedygp.progress import NEVER
+from greedygp.sparse import fitting
+from greedygp.sparse.fitting import SparseFit
+
+START = Point(Gaussian(length_scale=[0.7, 0.9]), 0.05)
+
+
+def make_fit(n=60, candidates=None, **parameters):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(n, 2))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=n)
+    data = TrainingData(X, y, None, True)
+    options = SparseGPRegressor(**parameters)
+    return SparseFit(options, data, candidates, rng, NEVER, {"X": X, "y": y})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "limit"),
+    [
+        ({}, 30),  # 4 sqrt(60) = 30.98
+        ({"refine_basis": False}, 60),
+        ({"rounds": 0}, 60),
+        ({"objective": None}, 60),
+        ({"max_basis": 7}, 7),
+        ({"max_basis": 700}, 60),
+        ({"candidates": np.zeros((9, 2))}, 9),
+    ],
+)
+def test_the_most_basis_vectors(parameters, limit):
+    assert make_fit(**parameters).limit == limit
+
+
+@pytest.mark.parametrize(
+    ("parameters", "first", "rivals"),
+    [
+        ({}, "fitc", ("dtc",)),
+        ({"objective": "loo_cve"}, "fitc", ()),
+        ({"objective": "nlml"}, "fitc", ()),
+        ({"objective": "vfe"}, "dtc", ()),
+        ({"approximation": "sor"}, "sor", ()),
+        ({"approximation": "fitc"}, "fitc", ()),
+    ],
+)
+def test_the_approximations_of_a_fit(parameters, first, rivals):
+    schedule = make_fit(**parameters)._schedule()
+    assert (schedule.approximation, schedule.rivals) == (first, rivals)
+
+
+def test_given_hyperparameters_are_the_start():
+    point, value = make_fit(
+        kernel=START.kernel, noise_variance=START.noise_variance, objective=None
+    ).start()
+    assert point == START
+    assert np.isnan(value)
+
+
+def test_a_start_that_is_interrupted_leaves_no_model(monkeypatch):
+    found = fitting.subset_evidence
+
+    def interrupted(*args, **options):
+        minimum = found(*args, **options)
+        minimum.interrupted = True
+        return minimum
+
+    monkeypatch.setattr(fitting, "subset_evidence", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        make_fit().run()
+
+
+@pytest.mark.parametrize(
+    ("preparing", "refine", "criterion", "approximation", "kept"),
+    [
+        (True, True, "nlgpp", "dtc", "random"),
+        (False, True, "nlgpp", "dtc", "nlgpp"),
+        (False, False, "nlgpp", "fitc", "nlgpp"),
+        (False, False, "nlpp", "dtc", "nlpp"),
+    ],
+)
+def test_a_selection(preparing, refine, criterion, approximation, kept):
+    fit = make_fit(criterion=criterion, refine_basis=refine, rounds=2, max_basis=4)
+    selector = fit._selector(START, fitting.CRITERIA[kept], None)
+    assert selector.state.approximation == approximation
+    selected = fit.select(START, preparing=preparing)
+    assert len(selected.indices) == 4
+    assert selected.state.approximation == approximation
+
+
+def test_a_model_without_learning_is_rebuilt_exactly():
+    fit = make_fit(objective=None, criterion="nlml", max_basis=20, patience=2, approximation="fitc")
+    state, learnt = fit.select_only(START, -1.0)
+    assert state.size == len(learnt.selected.indices)
+    assert (learnt.value, learnt.rounds) == (-1.0, [])
+    again = state.trial(state.basis[-1, :], state.indices[-1])  # one more, and back
+    again.truncate(state.size)
+    assert_allclose(again.w, state.w, rtol=1e-8)
+    assert state.approximation == "fitc"
+
+
+def test_learning_ends_with_the_best_model():
+    fit = make_fit(max_basis=6, max_iter=5, rounds=2, random_state=0)
+    state, learnt = fit.learn(START)
+    assert state.kernel == learnt.point.kernel
+    assert state.noise_variance == learnt.point.noise_variance
+    assert_allclose(state.basis, learnt.point.basis)
+    assert len(learnt.rounds) == 2
+    assert learnt.refined
