@@ -47,6 +47,7 @@ def test_star_import():
     ]
 
 
+@pytest.mark.slow
 def test_type_checkers_see_the_names(tmp_path):
     api = pytest.importorskip("mypy.api")
     (tmp_path / "user.py").write_text(

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # runs the demo, and starts a browser
+
 for package in ("click", "rich", "skops", "pandas"):
     pytest.importorskip(package)
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
