@@ -350,6 +350,16 @@ def test_a_model_has_its_own_reasons():
     assert len(run(Walk(ends={0: "exact"}), Stopping())) == 0
 
 
+def test_a_model_that_proposes_nothing_may_know_why():
+    class Looks(Walk):
+        def propose(self):
+            self.made += 1
+            return None
+
+    assert run(Looks(ends={1: "exact"}), Stopping()).reason == "exact"
+    assert run(Looks(), Stopping()).reason == "converged"
+
+
 def test_numbers_that_cannot_be_trusted():
     walk = Walk(breaks_at=2)
     path = run(walk, Stopping())

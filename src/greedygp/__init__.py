@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from greedygp.linear.classifier import FastRVMClassifier as FastRVMClassifier
     from greedygp.linear.estimator import FastGCVRegressor as FastGCVRegressor
     from greedygp.linear.estimator import FastRVMRegressor as FastRVMRegressor
-    from greedygp.linear.rivals import LocalRidgeRegressor as LocalRidgeRegressor
-    from greedygp.linear.rivals import OLSRegressor as OLSRegressor
-    from greedygp.linear.rivals import RFSRegressor as RFSRegressor
+    from greedygp.linear.forward_estimators import OLSRegressor as OLSRegressor
+    from greedygp.linear.forward_estimators import RFSRegressor as RFSRegressor
+    from greedygp.linear.local_ridge_estimator import LocalRidgeRegressor as LocalRidgeRegressor
     from greedygp.persistence import load as load
     from greedygp.persistence import save as save
     from greedygp.sparse.estimator import SparseGPRegressor as SparseGPRegressor

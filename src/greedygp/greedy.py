@@ -10,8 +10,10 @@ use of the loop           an action                        where
 ========================  ===============================  =======================================
 forward selection         add a basis vector               `sparse`, `classification`, `linear`
                                                            (OLS and RFS): :class:`ForwardSelection`
-add, re-estimate, delete  change one basis function        `linear` (fast GCV, fast RVM), Orr's
-                                                           full model
+add, re-estimate, delete  change one basis function        `linear`: fast GCV, fast RVM
+one weight after another  set the next one to its optimum  `linear`: local ridge
+renewals                  renew a linear approximation,    `linear`: the classifier
+                          with actions of the loop inside
 descent of a full GP      one step: a block, a direction   `dense`: every solver
 ========================  ===============================  =======================================
 
@@ -82,7 +84,10 @@ class GreedyModel:
         return None
 
     def propose(self) -> Action | None:
-        """Return the best action; None: nothing is left that is worth it."""
+        """Return the best action; None: nothing is left that is worth it.
+
+        :meth:`done` is asked again then, and its reason goes before :attr:`nothing_left`.
+        """
         raise NotImplementedError
 
     def act(self, action: Action) -> None:
@@ -252,7 +257,7 @@ def _steps(
             return reason
         action = model.propose()
         if action is None:
-            return model.nothing_left
+            return model.done() or model.nothing_left
         model.act(action)
         path.steps.append(model.line(action, time.perf_counter() - begin))
         path.size = model.size

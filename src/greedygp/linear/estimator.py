@@ -1,68 +1,162 @@
-"""Fast GCV and the relevance vector machine: parameters, and what is stored. No algebra here."""
+"""Sparse linear regressors: what all five share, and the two fast ones. No algebra here."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import DataConversionWarning
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
+from greedygp.arrays import to_numpy
+from greedygp.greedy import Path
 from greedygp.kernels import Kernel
-from greedygp.linear.base import LinearRegressor, StdMixin, Step, warn_of
-from greedygp.linear.dictionary import Dictionary
-from greedygp.linear.fitting import fast_gcv, fast_rvm
-from greedygp.linear.loop import Limits, Loop
-from greedygp.linear.model import Solution
-from greedygp.linear.parameters import LoopParameters
+from greedygp.linear.algorithms import Algorithm, FastGCV, FastRVM
+from greedygp.linear.fitting import RegressionFit, warn_of
+from greedygp.linear.parameters import FastParameters, check_parameters
+from greedygp.linear.posterior import LinearModel
+from greedygp.linear.selection import FastSelection
+from greedygp.progress import FitProgress
+from greedygp.summary import SummaryMixin
+from greedygp.validation import check_predict_inputs, check_training_data, check_weights
 
-__all__ = ["FastGCVRegressor", "FastRVMRegressor"]
-
-QUICK = 10.0  # tolerance while a width is looked for, in units of `tol`
+__all__ = ["FastGCVRegressor", "FastRVMRegressor", "LinearRegressor", "StdMixin"]
 
 
-class _LoopRegressor(StdMixin, LinearRegressor):
-    """A model that the loop of additions, re-estimations and deletions made."""
+class LinearRegressor(SummaryMixin, CallbackSupportMixin, RegressorMixin, BaseEstimator):
+    """Fit and prediction of a sparse linear model; a subclass has the algorithm."""
 
-    max_basis: int | None
-    max_iter: int
-    working_set: int | None
+    kernel: Any
+    fit_intercept: bool
+    cv: Any
+    random_state: Any
+    tol: float
+    n_features_in_: int
 
-    def _run(self, dictionary, t, limits, rng, watch) -> Loop:
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+        """Choose basis functions and fit their weights.
+
+        Parameters
+        ----------
+        X : (n, D) array-like
+            Inputs; with `kernel="precomputed"` the design matrix, one column for each basis
+            function.
+        y : (n,) array-like
+        sample_weight : (n,) array-like, optional
+            A weight of w means the row w times; rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        X, y = check_training_data(self, X, y)
+        weights = check_weights(sample_weight, X)
+        X, y = to_numpy(X), _one_column(to_numpy(y), type(self).__name__)
+        given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        fit = RegressionFit(
+            self._algorithm(),
+            X,
+            y.astype(np.float64),
+            weights,
+            intercept=bool(self.fit_intercept),
+            rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31)),
+            progress=FitProgress(self, given),
+        )
+        fit.choose_kernel(self.kernel, self.cv)
+        fit.select()
+        self._store(fit)
+        fit.progress.end()
+        warn_of(fit.path.reason, fit.kernel, getattr(self, "max_iter", None))
+        return self
+
+    def _algorithm(self) -> Algorithm:
+        """Return the algorithm with the parameters of the estimator."""
         raise NotImplementedError
 
-    def _limits(self, factor: float = 1.0) -> Limits:
-        return Limits(factor * float(self.tol), self.max_basis, self.max_iter)
+    def _store_selection(self, selection: Any, path: Path) -> None:
+        """Store what only this algorithm has."""
+        raise NotImplementedError
 
-    def _quick_fit(self, dictionary, t, rng) -> Solution:
-        limits = self._limits(QUICK)
-        return _solution(self._run(dictionary, t, limits, rng, None))
+    def _store(self, fit: RegressionFit) -> None:
+        model = fit.model
+        self._model = model
+        self.kernel_ = "precomputed" if fit.kernel is None else fit.kernel
+        self.relevance_ = fit.original_places(model.columns)
+        self.coef_, self.intercept_ = model.coef, model.intercept
+        self.noise_variance_ = model.noise_variance
+        self.n_basis_ = len(model.coef)
+        self.path_ = fit.path_array(fit.path)
+        self.n_iter_ = max(len(fit.path), 1)
+        self.stop_reason_ = fit.path.reason
+        self.__dict__.pop("basis_", None)
+        if model.basis is not None:
+            self.basis_ = model.basis
+        self._store_selection(fit.selection, fit.path)
 
-    def _fit(self, dictionary: Dictionary, t, rng, step: Step) -> Solution:
-        def watch(loop: Loop) -> bool:
-            return step(loop.path.steps[-1][0], lambda: _solution(loop))
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the targets.
 
-        loop = self._run(dictionary, t, self._limits(), rng, watch)
-        solution = _solution(loop)
-        self.noise_variance_ = solution.noise_variance
+        Parameters
+        ----------
+        X : (N, D) array-like
+
+        Returns
+        -------
+        (N,) array
+        """
+        check_is_fitted(self, "_model")
+        X = to_numpy(check_predict_inputs(self, X))
+        return self._model.mean(X).astype(X.dtype, copy=False)
+
+
+class StdMixin:
+    """Predictions with error bars."""
+
+    _model: LinearModel
+
+    def predict(self, X: Any, return_std: bool = False, *, noise: bool = True) -> Any:
+        """Predict the targets.
+
+        Parameters
+        ----------
+        X : (N, D) array-like
+        return_std : bool
+            Whether the standard deviation is returned too: that of the weights' posterior
+            (the intercept's included) and of the noise.
+        noise : bool
+            Whether it includes the noise of a target.
+
+        Returns
+        -------
+        mean : (N,) array
+        std : (N,) array, if `return_std`
+        """
+        mean = super().predict(X)  # type: ignore[misc]
+        if not return_std:
+            return mean
+        X = to_numpy(check_predict_inputs(self, X))
+        variance = self._model.variance(X)
+        if noise:
+            variance += self._model.noise_variance
+        return mean, np.sqrt(variance).astype(mean.dtype, copy=False)
+
+
+class FastRegressor(StdMixin, LinearRegressor):
+    """A model that additions, re-estimations and deletions made."""
+
+    def _store_selection(self, selection: FastSelection, path: Path) -> None:
         with np.errstate(divide="ignore"):
-            self.alpha_ = loop.state.zeta / max(solution.noise_variance, 1e-300)
-        self.path_ = loop.path.as_array()
-        self.n_iter_ = max(len(loop.path), 1)
-        self.stop_reason_ = loop.path.reason
-        self._value = loop.measure.value(loop.state)
-        kernel = self.kernel_ if isinstance(self.kernel_, Kernel) else None
-        warn_of(loop.path.reason, kernel, self.max_iter)
-        return solution
+            self.alpha_ = selection.state.zeta / max(self.noise_variance_, 1e-300)
 
 
-def _solution(loop: Loop) -> Solution:
-    state = loop.state
-    return Solution(
-        list(state.chosen), state.w.copy(), state.inverse.copy(), loop.measure.noise(state)
-    )
-
-
-class FastGCVRegressor(LoopParameters, _LoopRegressor):
+class FastGCVRegressor(FastParameters, FastRegressor):
     """Sparse linear regression by fast generalised cross-validation.
 
     Basis functions, each with a precision of its own for its weight, are added, re-estimated and
@@ -104,7 +198,7 @@ class FastGCVRegressor(LoopParameters, _LoopRegressor):
     noise_variance_ : float
     gcv_ : float
     path_ : structured array with the fields action, index, value, seconds
-        One line an action ("add", "reestimate" or "delete"); `value` is GCV after it.
+        One line for each action ("add", "reestimate" or "delete"); `value` is GCV after it.
     n_basis_, n_iter_ : int
         Basis functions of the model, and actions taken.
     stop_reason_ : str
@@ -131,16 +225,15 @@ class FastGCVRegressor(LoopParameters, _LoopRegressor):
     True
     """
 
-    def _run(self, dictionary, t, limits, rng, watch) -> Loop:
-        return fast_gcv(dictionary, t, limits, self.working_set, rng, watch)
+    def _algorithm(self) -> FastGCV:
+        return FastGCV(float(self.tol), self.max_basis, self.max_iter, self.working_set)
 
-    def _fit(self, dictionary, t, rng, step) -> Solution:
-        solution = super()._fit(dictionary, t, rng, step)
-        self.gcv_ = self._value
-        return solution
+    def _store_selection(self, selection: FastSelection, path: Path) -> None:
+        super()._store_selection(selection, path)
+        self.gcv_ = selection.reported_value
 
 
-class FastRVMRegressor(LoopParameters, _LoopRegressor):
+class FastRVMRegressor(FastParameters, FastRegressor):
     """The relevance vector machine for regression, by fast maximisation of the evidence.
 
     Basis functions, each with a precision of its own for its weight, are added, re-estimated and
@@ -184,7 +277,8 @@ class FastRVMRegressor(LoopParameters, _LoopRegressor):
     noise_variance_ : float
     log_evidence_ : float
     path_ : structured array with the fields action, index, value, seconds
-        One line an action ("add", "reestimate" or "delete"); `value` is the log evidence after it.
+        One line for each action ("add", "reestimate" or "delete"); `value` is the log evidence
+        after it.
     n_basis_, n_iter_ : int
         Basis functions of the model, and actions taken.
     stop_reason_ : str
@@ -236,11 +330,28 @@ class FastRVMRegressor(LoopParameters, _LoopRegressor):
         )
         self.noise_variance = noise_variance
 
-    def _run(self, dictionary, t, limits, rng, watch) -> Loop:
+    def _algorithm(self) -> FastRVM:
         noise = None if self.noise_variance is None else float(self.noise_variance)
-        return fast_rvm(dictionary, t, limits, noise, self.working_set, rng, watch)
+        return FastRVM(float(self.tol), self.max_basis, self.max_iter, self.working_set, noise)
 
-    def _fit(self, dictionary, t, rng, step) -> Solution:
-        solution = super()._fit(dictionary, t, rng, step)
-        self.log_evidence_ = self._value
-        return solution
+    def _store_selection(self, selection: FastSelection, path: Path) -> None:
+        super()._store_selection(selection, path)
+        self.log_evidence_ = selection.reported_value
+
+
+def _one_column(y: np.ndarray, name: str) -> np.ndarray:
+    """Return y as a vector; several columns are an error."""
+    if y.ndim == 1:
+        return y
+    if y.ndim == 2 and y.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape "
+            "of y to (n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        return y[:, 0]
+    raise ValueError(
+        f"y has shape {tuple(y.shape)}, but {name} takes one target; fit one model for each "
+        "column, or use sklearn.multioutput.MultiOutputRegressor."
+    )

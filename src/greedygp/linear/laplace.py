@@ -13,42 +13,35 @@ and the weights and targets are renewed, until neither actions nor the approxima
 
     log p(y | w, b) - 1/2 w'A w + 1/2 log|A| - 1/2 log|H|
 
-change any more, H being the Hessian at the mode. A renewal costs a product of N x M with the m
-chosen columns; so does the next one with what follows. The best model seen is returned.
+change any more, H being the Hessian at the mode. A renewal costs a product of the N x M dictionary
+with the m chosen columns. The best model seen is kept.
+
+Both loops are the greedy one: a renewal is an action of the outer loop, and runs the inner one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 from scipy.special import expit
 
+from greedygp.greedy import Action, GreedyModel, Path, Stopping, run
+from greedygp.linear.algorithms import FastAlgorithm, Watch
+from greedygp.linear.candidates import candidates_of
+from greedygp.linear.criteria import Evidence
 from greedygp.linear.dictionary import Dictionary
-from greedygp.linear.evidence import Evidence
-from greedygp.linear.fitting import make_pool
-from greedygp.linear.loop import Limits, Loop, Path
+from greedygp.linear.posterior import Mode
+from greedygp.linear.selection import FastSelection, LinearSelection
 from greedygp.linear.state import LinearState
 
-__all__ = ["Mode", "fast_rvm_classifier", "find_mode"]
+__all__ = ["FastRVMClassification", "LaplaceProblem", "LaplaceSelection", "find_mode"]
 
 SMALLEST_WEIGHT = 1e-6  # of a row, relative to its sample weight
 GROWTH = 0.25  # additions between renewals, relative to the size
-FEWEST = 3  # but at least so many
-
-
-@dataclass
-class Mode:
-    """A model: columns, precisions, weights at the mode, and the Hessian there."""
-
-    chosen: list[int]
-    alpha: np.ndarray
-    w: np.ndarray
-    intercept: float
-    log_evidence: float
-    covariance: np.ndarray  # of the weights, then of the intercept where there is one
+FEWEST_ADDITIONS = 3  # between renewals, at least
+PATIENCE = 5  # renewals without a rise of the evidence
 
 
 def find_mode(
@@ -110,16 +103,28 @@ def _factor(A: np.ndarray, beta: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     return scipy.linalg.cholesky(H, lower=True, check_finite=False)
 
 
-class _Machine:
-    """The mode of a changing set of columns."""
+class LaplaceProblem:
+    """A two-class problem, and the mode of the posterior for given columns and precisions.
 
-    def __init__(self, plain: Dictionary, labels: np.ndarray, weights: np.ndarray, intercept: bool):
-        self.plain, self.labels, self.weights = plain, labels, weights
+    Parameters
+    ----------
+    columns : Dictionary
+        Without weights and intercept.
+    labels : (N,) array of 0 and 1
+    weights : (N,) array
+        Sample weights.
+    intercept : bool
+    """
+
+    def __init__(
+        self, columns: Dictionary, labels: np.ndarray, weights: np.ndarray, intercept: bool
+    ):
+        self.columns, self.labels, self.weights = columns, labels, weights
         self.intercept = intercept
 
     def mode(self, chosen: list[int], alpha: np.ndarray, start: dict[int, float]) -> Mode:
         """Return the mode of the given columns; `start` has weights by column (-1: intercept)."""
-        lines = self.plain.columns(chosen) if chosen else np.empty((0, len(self.labels)))
+        lines = self.columns.columns(chosen) if chosen else np.empty((0, len(self.labels)))
         first = [start.get(j, 0.0) for j in chosen] + [start.get(-1, 0.0)] * self.intercept
         if not len(first):
             value = -float(np.sum(self.weights)) * np.log(2.0)
@@ -135,86 +140,130 @@ class _Machine:
         b = float(w[m]) if self.intercept else 0.0
         return Mode(list(chosen), alpha.copy(), w[:m], b, evidence, inverse)
 
-    def latent(self, mode: Mode) -> np.ndarray:
-        """Return f at the training rows."""
+    def linearised(self, mode: Mode) -> LinearState:
+        """Return the regression problem that this looks like around the mode, with its model."""
         f = np.full(len(self.labels), mode.intercept)
         if mode.chosen:
-            f += mode.w @ self.plain.columns(mode.chosen)
-        return f
+            f += mode.w @ self.columns.columns(mode.chosen)
+        p = expit(f)
+        curvature = _curvature(p)
+        dictionary = self.columns.reweighted(self.weights * curvature, self.intercept)
+        t, _ = dictionary.centred(f + (self.labels - p) / curvature)
+        state = LinearState(dictionary, t, squares=False)
+        state.start_with(mode.chosen, mode.alpha)
+        return state
 
 
-def fast_rvm_classifier(
-    plain: Dictionary,
-    reweighted: Callable[[np.ndarray], Dictionary],
-    labels: np.ndarray,
-    weights: np.ndarray,
-    limits: Limits,
-    working_set: int | None,
-    rng: np.random.Generator,
-    watch: Callable[[Path, Mode], bool] | None = None,
-) -> tuple[Mode, Path]:
-    """Maximise the approximate evidence; return the best model and all actions.
+class LinearisedSelection(FastSelection):
+    """The selection between two renewals: it ends after a limited number of additions.
 
     Parameters
     ----------
-    plain : Dictionary
-        The columns without weights and intercept.
-    reweighted : callable
-        Returns the same dictionary with other weights of the rows (and the intercept).
-    labels : (N,) array of 0 and 1
-    weights : (N,) array
-        Sample weights.
-    limits : Limits
-        `tol` is an increase of the log evidence per row.
-    working_set : int or None
+    state : LinearState
+    algorithm : FastRVMClassification
+    tol : float
     rng : numpy.random.Generator
-    watch : callable, optional
-        Called with the path and the model after every renewal; a true result ends the run.
     """
-    total = float(np.sum(weights))
-    path = Path()
-    tol = limits.tol * total
-    machine = _Machine(plain, labels, weights, reweighted(weights).intercept)
-    mode = best = machine.mode([], np.empty(0), {})
-    misses = 0
-    path.reason = "max_iter"
-    while len(path) < limits.max_iter:
-        loop = _linearised(machine, mode, reweighted, limits, tol, working_set, rng, path)
-        before = len(path)
-        room = max(FEWEST, int(GROWTH * loop.state.size))
-        added = [0]
 
-        def enough(path: Path, added=added, room=room) -> bool:
-            added[0] += path.steps[-1][0] == "add"
-            return added[0] >= room
+    def __init__(
+        self,
+        state: LinearState,
+        algorithm: FastRVMClassification,
+        tol: float,
+        rng: np.random.Generator,
+    ):
+        candidates = candidates_of(state, algorithm.working_set, rng)
+        super().__init__(state, candidates, Evidence(state.dof, 1.0), tol, algorithm.max_basis)
+        self._additions_left = max(FEWEST_ADDITIONS, int(GROWTH * state.size))
 
-        reason = loop.run(enough).reason
-        start = dict(zip(loop.state.chosen, loop.state.w, strict=True)) | {-1: mode.intercept}
-        mode = machine.mode(loop.state.chosen, loop.state.zeta.copy(), start)
-        misses = 0 if mode.log_evidence > best.log_evidence + tol else misses + 1
-        if mode.log_evidence > best.log_evidence:
-            best = mode
-        if watch is not None and watch(path, mode):
-            path.reason = "callback"
-            break
+    def act(self, action: Action) -> None:
+        super().act(action)
+        self._additions_left -= action.name == "add"
+
+    def done(self) -> str | None:
+        return super().done() or (None if self._additions_left > 0 else "renewal")
+
+
+class LaplaceSelection(GreedyModel):
+    """A relevance vector machine for two classes; an action is a renewal of the approximation.
+
+    Between two renewals the regression machine's actions are taken, by the same loop: `actions` is
+    their path.
+
+    Parameters
+    ----------
+    problem : LaplaceProblem
+    algorithm : FastRVMClassification
+    rng : numpy.random.Generator
+    """
+
+    fields = LinearSelection.fields
+
+    def __init__(
+        self, problem: LaplaceProblem, algorithm: FastRVMClassification, rng: np.random.Generator
+    ):
+        self.problem, self.algorithm, self.rng = problem, algorithm, rng
+        self.tol = algorithm.tol * float(np.sum(problem.weights))
+        self.mode = self.best = problem.mode([], np.empty(0), {})
+        self.actions = Path(LinearSelection.fields)
+        self._misses = 0
+        self._reason: str | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.mode.chosen)
+
+    @property
+    def value(self) -> float:
+        return -self.mode.log_evidence
+
+    def done(self) -> str | None:
+        if self._reason is None and len(self.actions) >= self.algorithm.max_iter:
+            return "max_iter"
+        return self._reason
+
+    def propose(self) -> Action:
+        return Action(len(self.actions), self.value, "renewal")
+
+    def act(self, action: Action) -> None:
+        """Change the model as if it were one for regression, and find its mode, in place."""
+        state = self.problem.linearised(self.mode)
+        selection = LinearisedSelection(state, self.algorithm, self.tol, self.rng)
+        stopping = Stopping(max_steps=self.algorithm.max_iter)
+        reason = run(selection, stopping, path=self.actions).reason
+        start = dict(zip(state.chosen, state.w, strict=True)) | {-1: self.mode.intercept}
+        self.mode = self.problem.mode(state.chosen, state.zeta.copy(), start)
+        now, best = self.mode.log_evidence, self.best.log_evidence
+        self._misses = 0 if now > best + self.tol else self._misses + 1
+        if now > best:
+            self.best = self.mode
         if reason in ("interrupted", "ill_conditioned"):
-            path.reason = reason
-            break
-        if len(path) == before or misses >= 5:
-            path.reason = "converged"
-            break
-    return best, path
+            self._reason = reason
+        elif len(self.actions) == action.index or self._misses >= PATIENCE:
+            self._reason = "converged"
+
+    def line(self, action: Action, seconds: float) -> tuple:
+        return action.name, action.index, self.mode.log_evidence, seconds
 
 
-def _linearised(machine, mode, reweighted, limits, tol, working_set, rng, path) -> Loop:
-    """Return the loop on the regression problem that the model looks like around its mode."""
-    f = machine.latent(mode)
-    p = expit(f)
-    curvature = _curvature(p)
-    dictionary = reweighted(machine.weights * curvature)
-    t, _ = dictionary.centred(f + (machine.labels - p) / curvature)
-    state = LinearState(dictionary, t, squares=False)
-    state.start_with(mode.chosen, mode.alpha)
-    pool = make_pool(state, working_set, rng)
-    inner = Limits(tol, limits.max_basis, limits.max_iter)
-    return Loop(state, pool, Evidence(state.dof, 1.0), inner, path=path)
+@dataclass(frozen=True)
+class FastRVMClassification(FastAlgorithm):
+    """Maximise the approximate evidence of two classes.
+
+    `tol` is an increase of the log evidence per row; other parameters as `FastAlgorithm`.
+    """
+
+    def start(self, problem: LaplaceProblem, rng: np.random.Generator) -> LaplaceSelection:
+        """Return the empty model."""
+        return LaplaceSelection(problem, self, rng)
+
+    def run(self, selection: LaplaceSelection, watch: Watch | None = None) -> Path:
+        """Renew until nothing changes; `watch` is called after every renewal.
+
+        Returns
+        -------
+        Path
+            The actions of all renewals; `selection.best` is the best model seen.
+        """
+        selection.actions.reason = run(selection, Stopping(), watch).reason
+        return selection.actions

@@ -14,50 +14,57 @@ N^3 and memory that grows like N^2 for a kernel at N rows. That is why the fast 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 
+from greedygp.greedy import Action
+from greedygp.linear.candidates import SAME
+from greedygp.linear.criteria import GCV
 from greedygp.linear.dictionary import Dictionary
-from greedygp.linear.forward import best_ridge
-from greedygp.linear.gcv import GCV
-from greedygp.linear.model import Solution
-from greedygp.linear.pool import SAME
+from greedygp.linear.posterior import Solution
+from greedygp.linear.ridge_selection import best_ridge
+from greedygp.linear.selection import LinearSelection
 from greedygp.linear.state import Without
 
-__all__ = ["FullModel"]
+__all__ = ["LocalRidgeSelection"]
 
-LEAST = 1e-9  # of zeta, relative to phi'phi: less cannot be told from zero in P
-
-
-@dataclass
-class Run:
-    """What happened."""
-
-    steps: list[tuple[str, int, float, float]] = field(default_factory=list)
-    cycles: int = 0
-    reason: str = "converged"
+LEAST_ZETA = 1e-9  # relative to phi'phi: less cannot be told from zero in P
+LEAST_GAIN = 1e-12  # of log GCV: less is rounding
+LEAST_SHARE = 1e-12  # of a column that the others leave over: nothing can be said of less
 
 
-class FullModel:
+class Change(NamedTuple):
+    """The best zeta of a column, and what the change needs."""
+
+    zeta: float
+    p: np.ndarray  # P_-j phi
+    without: Without
+
+
+class LocalRidgeSelection(LinearSelection):
     """All columns of a dictionary, each with its zeta (infinity: not in the model).
+
+    An action sets the next zeta to its optimum; those that are there already are passed over. After
+    the last column the cycle ends: `P` is computed afresh, and GCV says whether there is another.
 
     Parameters
     ----------
     dictionary : Dictionary
     t : (N,) array
         The target, weighted and centred.
+    tol : float
+        Relative decrease of GCV in a cycle that asks for another one.
+    max_cycles : int
     """
 
-    def __init__(self, dictionary: Dictionary, t: np.ndarray):
-        self.dictionary = dictionary
+    def __init__(self, dictionary: Dictionary, t: np.ndarray, tol: float, max_cycles: int):
+        self.dictionary, self.tol, self.max_cycles = dictionary, tol, max_cycles
         self.square = float(t @ t)
         self.lines = dictionary.columns(np.arange(dictionary.n_columns))
         self.dof = dictionary.total - float(dictionary.intercept)
-        self.measure = GCV(dictionary.total, self.dof)
+        self.criterion = GCV(dictionary.total, self.dof)
         self.t = t
         self.beside = 0.0  # squared norm of what the columns cannot reach
         if dictionary.n_columns < dictionary.n_rows:
@@ -71,6 +78,12 @@ class FullModel:
         if len(self.usable) and self.square > 0.0:
             self.zeta[self.usable] = self._common_ridge()
         self.recompute()
+        self.cycles = 0  # begun
+        self._reason: str | None = None
+        if self.square > 0.0:
+            self._begin_cycle()
+        else:
+            self._reason = "converged"
 
     def _common_ridge(self) -> float:
         lines = self.lines[self.usable]
@@ -96,6 +109,10 @@ class FullModel:
         self.trace = float(np.trace(self.P)) + self.dof - self.n
 
     @property
+    def size(self) -> int:
+        return len(self.chosen)
+
+    @property
     def value(self) -> float:
         """GCV."""
         return self.dictionary.total * self.error / self.trace**2 if self.trace > 0 else np.inf
@@ -105,41 +122,6 @@ class FullModel:
         """The noise variance (8)."""
         return self.error / self.trace if self.trace > 0 else 0.0
 
-    def cycle(self, after_change: Callable[[int, str], bool]) -> bool:
-        """Optimise every zeta once, in place; True where `after_change` asked to stop."""
-        for j in self.usable:
-            action = self._optimise(int(j))
-            if action is not None and after_change(int(j), action):
-                return True
-        self.recompute()
-        return False
-
-    def run(self, tol: float, max_iter: int, watch: Callable[[str], bool] | None) -> Run:
-        """Cycle until GCV falls by less than the share `tol` in a cycle, in place."""
-        run, start = Run(), time.perf_counter()
-        if not self.square > 0.0:
-            return run
-
-        def after_change(j: int, action: str) -> bool:
-            run.steps.append((action, j, self.value, time.perf_counter() - start))
-            return watch is not None and watch(action)
-
-        try:
-            run.reason = "max_iter"
-            while run.cycles < max_iter:
-                before = self.value
-                run.cycles += 1
-                if self.cycle(after_change):
-                    run.reason = "callback"
-                    break
-                if not before - self.value > tol * before:
-                    run.reason = "converged"
-                    break
-        except KeyboardInterrupt:
-            run.reason = "interrupted"
-        self.recompute()
-        return run
-
     def solution(self) -> Solution:
         """Return the model: `S^-1 = Z^-1 - Z^-1 Phi'P Phi Z^-1`, `w = Z^-1 Phi'P t`."""
         chosen, noise = self.chosen, self.noise
@@ -147,34 +129,64 @@ class FullModel:
         inverse = np.diag(1.0 / self.zeta[chosen]) - scaled @ self.P @ scaled.T
         return Solution(chosen.tolist(), scaled @ self.P_t, inverse, noise)
 
-    def _optimise(self, j: int) -> str | None:
-        """Set one zeta to its optimum; return what that was, or None for nothing."""
+    # --- the loop ------------------------------------------------------------------------------
+
+    def done(self) -> str | None:
+        return self._reason
+
+    def propose(self) -> Action | None:
+        while self._reason is None:
+            for j in self._rest_of_cycle:
+                action = self._optimum(int(j))
+                if action is not None:
+                    return action
+            self._end_cycle()
+        return None
+
+    def _begin_cycle(self) -> None:
+        self.cycles += 1
+        self._rest_of_cycle = iter(self.usable)
+        self._value_before = self.value
+
+    def _end_cycle(self) -> None:
+        """Compute afresh, and begin another cycle or say why not."""
+        self.recompute()
+        if not self._value_before - self.value > self.tol * self._value_before:
+            self._reason = "converged"
+        elif self.cycles >= self.max_cycles:
+            self._reason = "max_iter"
+        else:
+            self._begin_cycle()
+
+    def _optimum(self, j: int) -> Action | None:
+        """Return the change of one zeta to its optimum, or None where it is there."""
         before = self.zeta[j]
         p, without = self._without(j)
         least = self.noise * self.dof / (self.square * self.dictionary.total)
-        least = max(least * self.dictionary.peaks[j] ** 2, LEAST * float(without.norm))
+        least = max(least * self.dictionary.peaks[j] ** 2, LEAST_ZETA * float(without.norm))
         if np.isfinite(before):
             least = min(least, before)
         with np.errstate(divide="ignore", invalid="ignore"):
-            after = float(self.measure.optimum(without, np.asarray(least)))
-            now = float(self.measure.change(without, np.asarray(before)))
-            gain = now - float(self.measure.change(without, np.asarray(after)))
-        if not gain > 1e-12 or without.gamma <= 1e-12 * without.norm:
+            after = float(self.criterion.optimum(without, np.asarray(least)))
+            now = float(self.criterion.change(without, np.asarray(before)))
+            gain = now - float(self.criterion.change(without, np.asarray(after)))
+        if not gain > LEAST_GAIN or without.gamma <= LEAST_SHARE * without.norm:
             return None
-        # P_-j - p p' / (gamma + zeta), p = P_-j phi
-        share = lambda zeta: 1.0 / (without.gamma + zeta)  # noqa: E731
-        c = share(after) - share(before)
+        name = "delete" if np.isinf(after) else "reestimate" if np.isfinite(before) else "add"
+        return Action(j, -gain, name, Change(after, p, without))
+
+    def act(self, action: Action) -> None:
+        """Change one zeta: `P = P_-j - p p' / (gamma + zeta)`, `p = P_-j phi`, in place."""
+        after, p, without = action.detail
+        x = 1.0 / (without.gamma + after)
+        c = x - 1.0 / (without.gamma + self.zeta[action.index])
         scipy.linalg.blas.dger(-c, p, p, a=self.P.T, overwrite_a=True)
         self.P_t -= c * float(without.r) * p
-        x = share(after)
         self.error = float(
             without.error + without.r * x * (without.u * without.r * x - 2.0 * without.xi)
         )
         self.trace = float(without.trace - without.u * x)
-        self.zeta[j] = after
-        if np.isinf(after):
-            return "delete"
-        return "reestimate" if np.isfinite(before) else "add"
+        self.zeta[action.index] = after
 
     def _without(self, j: int) -> tuple[np.ndarray, Without]:
         """Return P_-j phi and the model without column j."""

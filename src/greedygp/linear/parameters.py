@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 
 from greedygp.kernels import Kernel
-from greedygp.linear.orthogonal import CRITERIA
+from greedygp.linear.orthogonal_selection import CRITERIA
 from greedygp.validation import (
     check_choice,
     check_flag,
@@ -18,10 +18,10 @@ from greedygp.validation import (
     check_seed,
 )
 
-__all__ = ["LoopParameters", "check_parameters"]
+__all__ = ["FastParameters", "check_parameters"]
 
 
-class LoopParameters:
+class FastParameters:
     """The parameters of the estimators that add, re-estimate and delete basis functions."""
 
     def __init__(

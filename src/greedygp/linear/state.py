@@ -16,7 +16,7 @@ and a :class:`RankOne` says all that follows from it. Kept exactly in step with 
 
     trace = tr P,    error = t'P^2 t,    energy = t'P t,    log_det = log|P|.
 
-What candidates outside are worth is kept by a pool (see `pool`).
+What the candidates outside are worth is kept beside it (see `candidates`).
 
 For a judgement of one basis function all that matters is what the model would be without it,
 :class:`Without` (equations 9-13 and 22). Inside the model it follows from `S^-1`, with
@@ -38,15 +38,16 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from greedygp.greedy import CannotGoOnError
 from greedygp.linear.dictionary import Dictionary
 
-__all__ = ["IllConditionedError", "LinearState", "RankOne", "Without"]
+__all__ = ["CAPACITY", "IllConditionedError", "LinearState", "RankOne", "Without"]
 
-STEP = 64
+CAPACITY = 64  # basis functions that there is room for to begin with
 TINY = 1e-300
 
 
-class IllConditionedError(ValueError):
+class IllConditionedError(CannotGoOnError):
     """`Phi'Phi + diag(zeta)` is not positive definite in floating point."""
 
 
@@ -66,7 +67,7 @@ class RankOne:
 class Without:
     """The model without a basis function, for many basis functions: arrays or scalars.
 
-    The last four are None where the measure does not need them.
+    The last four are None where the criterion does not need them.
     """
 
     r: Any  # t'P_-j phi
@@ -101,10 +102,10 @@ class LinearState:
         self.chosen: list[int] = []
         self.actions = 0  # since everything was last computed afresh
         self.drift = 0.0  # largest relative residual of a column of S^-1 since then
-        self._lines = np.empty((STEP, dictionary.n_rows))
+        self._lines = np.empty((CAPACITY, dictionary.n_rows))
         self.gram = np.empty((0, 0))  # Phi'Phi
         self.inverse = np.empty((0, 0))  # S^-1
-        self._vectors = np.empty((3, STEP))  # zeta, w, Phi't
+        self._vectors = np.empty((3, CAPACITY))  # zeta, w, Phi't
         self._empty()
 
     def _empty(self) -> None:
@@ -250,7 +251,7 @@ class LinearState:
         """Make room for a column and return its place."""
         m = self.size
         if m == self._lines.shape[0]:
-            more = m + max(STEP, m // 2)
+            more = m + max(CAPACITY, m // 2)
             lines, vectors = self._lines, self._vectors
             self._lines = np.empty((more, lines.shape[1]))
             self._lines[:m] = lines

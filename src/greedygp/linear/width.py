@@ -21,7 +21,7 @@ from sklearn.model_selection import check_cv
 from greedygp.kernels import Gaussian
 from greedygp.linear.dictionary import Dictionary
 
-__all__ = ["SUBSET_ROWS", "WidthSearch", "feature_scales"]
+__all__ = ["SUBSET_ROWS", "Predictor", "WidthSearch", "feature_scales"]
 
 SUBSET_ROWS = 1000
 COARSE = (0.25, 0.5, 1.0, 2.0, 4.0)  # widths tried first, in units of the median distance

@@ -16,6 +16,14 @@ __all__ = ["MOVED", "name_of_today"]
 MOVED: dict[str, str] = {
     "greedygp.dense.solver.Limits": "greedygp.dense.solving.Limits",
     "greedygp.dense.solvers.SolverOptions": "greedygp.dense.solvers.options.SolverOptions",
+    "greedygp.linear.classifier._Latent": "greedygp.linear.posterior.LatentFunction",
+    "greedygp.linear.laplace.Mode": "greedygp.linear.posterior.Mode",
+    "greedygp.linear.model.LinearModel": "greedygp.linear.posterior.LinearModel",
+    "greedygp.linear.rivals.LocalRidgeRegressor": (
+        "greedygp.linear.local_ridge_estimator.LocalRidgeRegressor"
+    ),
+    "greedygp.linear.rivals.OLSRegressor": "greedygp.linear.forward_estimators.OLSRegressor",
+    "greedygp.linear.rivals.RFSRegressor": "greedygp.linear.forward_estimators.RFSRegressor",
 }
 
 

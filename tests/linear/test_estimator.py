@@ -1,4 +1,4 @@
-"""The sparse linear regressors as scikit-learn estimators."""
+"""All sparse linear regressors as scikit-learn estimators."""
 
 import pickle
 import warnings
@@ -186,86 +186,6 @@ def test_log_evidence_of_the_noise_start_is_not_worse_than_of_plain_greed():
     assert free.log_evidence_ > fixed.log_evidence_ - 3.0
 
 
-# ---------------------------------------------------------------------------------- OLS, RFS
-
-
-def test_orthogonal_least_squares_is_forward_selection_by_refitting():
-    rng = np.random.default_rng(0)
-    Phi = rng.normal(size=(40, 25))
-    y = Phi[:, :5] @ rng.normal(size=5) + 0.3 * rng.normal(size=40)
-    model = OLSRegressor(kernel="precomputed", patience=None, max_basis=8).fit(Phi, y)
-    expected = reference.orthogonal_least_squares(Phi - Phi.mean(axis=0), y - y.mean(), 8)
-    assert_array_equal(model.path_["index"], expected)
-    A = np.column_stack([np.ones(40), Phi[:, model.relevance_]])
-    weights = np.linalg.lstsq(A, y, rcond=None)[0]
-    assert_allclose(model.coef_, weights[1:], rtol=1e-8)
-    assert model.intercept_ == pytest.approx(weights[0])
-    for m in (1, 4, 8):
-        A = np.column_stack([np.ones(40), Phi[:, expected[:m]]])
-        error = np.sum((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2)
-        assert model.path_["value"][m - 1] == pytest.approx(40 * error / (39 - m) ** 2, rel=1e-8)
-
-
-def test_criteria_of_orthogonal_least_squares():
-    X, y = data(n=100)
-    sizes = {
-        criterion: OLSRegressor(kernel=KERNEL, criterion=criterion, tol=tol).fit(X, y).n_basis_
-        for criterion, tol in (("gcv", 1e-4), ("bic", 1e-4), ("err", 0.2))
-    }
-    assert sizes["bic"] <= sizes["gcv"]
-    model = OLSRegressor(kernel=KERNEL, criterion="err", tol=0.2).fit(X, y)
-    assert model.path_["value"][-1] < 0.2
-    assert np.all(model.path_["value"][:-1] >= 0.2)
-    assert np.sum((y - model.predict(X)) ** 2) / np.sum((y - y.mean()) ** 2) < 0.2
-
-
-def test_ridge_of_forward_selection_is_the_minimum_of_gcv():
-    X, y = data(n=60)
-    model = RFSRegressor(kernel=KERNEL, max_basis=6, patience=None).fit(X, y)
-    Phi = reference.centred(KERNEL(X)[:, model.relevance_], None, True)
-    t = y - y.mean()
-
-    def gcv(ridge):
-        return reference.gcv(Phi, t, np.full(Phi.shape[1], ridge), 60, 59)
-
-    assert gcv(model.ridge_) == pytest.approx(model.gcv_, rel=1e-8)
-    around = model.ridge_ * np.geomspace(1e-4, 1e4, 81)
-    assert min(gcv(r) for r in around) >= model.gcv_ * (1 - 1e-6)
-    Phi_all = reference.centred(KERNEL(X), None, True)
-    P = reference.projection(Phi, np.full(Phi.shape[1], model.ridge_))
-    weights = np.linalg.solve(Phi.T @ Phi + model.ridge_ * np.eye(Phi.shape[1]), Phi.T @ t)
-    assert_allclose(model.coef_, weights, rtol=1e-6)
-    assert np.trace(P) < 60
-    # the first column is the one of the largest projection on the target
-    norms = np.sum(Phi_all**2, axis=0)
-    assert model.path_["index"][0] == np.argmax((Phi_all.T @ t) ** 2 / norms)
-
-
-# ------------------------------------------------------------------------------- local ridge
-
-
-@pytest.mark.parametrize("shape", [(30, 45), (45, 30), (40, 40)])
-def test_local_ridge_is_a_minimum_in_every_coordinate(shape):
-    rng = np.random.default_rng(1)
-    Phi_raw = rng.normal(size=shape)
-    y = Phi_raw[:, :4] @ rng.normal(size=4) + rng.normal(size=shape[0])
-    model = LocalRidgeRegressor(kernel="precomputed", tol=1e-10, max_iter=500).fit(Phi_raw, y)
-    Phi, t = reference.centred(Phi_raw, None, True), y - y.mean()
-    zeta = np.full(shape[1], np.inf)
-    zeta[model.relevance_] = model.alpha_ * model.noise_variance_
-    now = reference.gcv(Phi, t, zeta, shape[0], shape[0] - 1)
-    assert now == pytest.approx(model.gcv_, rel=1e-8)
-    dof = shape[0] - 1
-    for j in range(shape[1]):
-        for z in [*np.geomspace(1e-1, 1e4, 10), np.inf]:
-            other = zeta.copy()
-            other[j] = z
-            kept = np.isfinite(other)
-            trace = np.trace(reference.projection(Phi[:, kept], other[kept])) - 1
-            if trace > 0.1 * dof:
-                assert reference.gcv(Phi, t, other, shape[0], dof) > now * (1 - 1e-3)
-
-
 # ------------------------------------------------------------------ weights, odd data, errors
 
 
@@ -427,7 +347,7 @@ def test_wide_kernel_ends_with_a_model(kind):
 
 
 def test_warning_names_the_width():
-    from greedygp.linear.base import warn_of
+    from greedygp.linear.fitting import warn_of
 
     with pytest.warns(ConvergenceWarning, match=r"length_scale=7\.5.*smaller"):
         warn_of("ill_conditioned", Gaussian(length_scale=7.5), 10)

@@ -2,7 +2,7 @@
 
     r = t'P phi,    gamma = phi'P phi,    xi = t'P^2 phi,    u = phi'P^2 phi
 
-(the last two only where the measure needs them: GCV does, the evidence does not).
+(the last two only where the criterion needs them: GCV does, the evidence does not).
 
 `AllCandidates` keeps them for every column of the dictionary, with the Gram rows `G = Phi~_B'Phi~`
 (m, M) of the columns in the model. An action of the model is a rank-one change `c p p'` of `P` with
@@ -25,28 +25,33 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.linalg
 
-from greedygp.linear.state import STEP, LinearState, RankOne, Without
+from greedygp.linear.state import CAPACITY, LinearState, RankOne, Without
 
-__all__ = ["AllCandidates", "SampledCandidates"]
+__all__ = ["AllCandidates", "Candidates", "SampledCandidates", "candidates_of"]
 
 DEPENDENT = 1e-10  # a candidate of a smaller share gamma / phi'phi is in the span of the model
 SAME = 1e-10  # columns whose squared cosine differs from one by less are one column
 TINY = 1e-300
-DRIFT = 1e-9  # error of r, relative to |phi| |t|, above which everything is computed afresh
+LARGEST_DRIFT = 1e-9  # error of r, relative to |phi| |t|, above which all is computed afresh
 NEGATIVE = -1e-9  # gamma or u below this share of phi'phi: rounding has taken over
+GRAM_ROWS = 24  # Gram rows that are computed together, those of the likely next additions included
+GRAM_ROWS_UNHELD = 64  # the same where every product makes the dictionary again
 
 
-class AllCandidates:
-    """The quantities of all columns, brought up to date on demand.
+class Candidates:
+    """The columns that may be added, and what they are worth; arrays have one entry for each.
 
     Parameters
     ----------
     state : LinearState
-        At its beginning or not: the quantities are computed from it. Where it does not keep what
-        involves `P^2`, xi and u are not kept either.
+        Where it does not keep what involves `P^2`, xi and u are not kept either.
     """
 
-    patience = 1
+    patience = 1  # how often nothing must be worth adding before the loop believes it
+    likely_rows = 0  # how many of the likely next additions `added` wants to know
+    indices: np.ndarray  # columns of the dictionary
+    norms: np.ndarray
+    peaks: np.ndarray
     r: np.ndarray
     gamma: np.ndarray
     xi: np.ndarray
@@ -54,14 +59,67 @@ class AllCandidates:
 
     def __init__(self, state: LinearState):
         self.state, self.squares = state, state.squares
+
+    def added(self, index: int, change: RankOne, likely: Sequence[int] | np.ndarray = ()) -> None:
+        """Take note that the state has just added a column; `likely` ones may be next."""
+
+    def changed(self, change: RankOne) -> None:
+        """Take note that the state has changed a zeta."""
+
+    def deleted(self, place: int, change: RankOne) -> None:
+        """Take note that the state is about to drop a column."""
+
+    def refresh(self) -> bool:
+        """Bring everything up to date; return False where rounding has taken over."""
+        raise NotImplementedError
+
+    def check(self) -> bool:
+        """Compare with a state that was computed afresh; return False where there was drift."""
+        return True
+
+    def recompute(self, L: np.ndarray) -> bool:
+        """Compute everything afresh, given the lower Cholesky factor of S; as `refresh`."""
+        raise NotImplementedError
+
+    def open(self) -> np.ndarray:
+        """Return which candidates can be added: not in the model or in its span, not zero."""
+        raise NotImplementedError
+
+    def without(self) -> Without:
+        """Return the model as it is, for every candidate that is not in it."""
+        state = self.state
+        without = Without(
+            r=self.r, gamma=self.gamma, energy=state.energy, norm=self.norms, peak=self.peaks
+        )
+        if self.squares:
+            without.xi, without.u = self.xi, self.u
+            without.trace, without.error = state.trace, state.error
+        return without
+
+
+def candidates_of(
+    state: LinearState, working_set: int | None, rng: np.random.Generator | None
+) -> Candidates:
+    """Return all columns as candidates, or so many random ones at every step."""
+    if working_set is None:
+        return AllCandidates(state)
+    return SampledCandidates(state, working_set, rng or np.random.default_rng(0))
+
+
+class AllCandidates(Candidates):
+    """The quantities of all columns, brought up to date on demand."""
+
+    def __init__(self, state: LinearState):
+        super().__init__(state)
         self.dictionary = state.dictionary
-        self.norms = self.dictionary.square_norms
+        self.norms, self.peaks = self.dictionary.square_norms, self.dictionary.peaks
+        self.likely_rows = GRAM_ROWS if self.dictionary.held is not None else GRAM_ROWS_UNHELD
         M = self.dictionary.n_columns
         self.indices = np.arange(M)
         self.useful = self.norms > 0.0  # zero columns stay zero, whatever rounding makes of them
         self.projections = np.where(self.useful, self.dictionary.products(state.t)[0], 0.0)
-        self._G = np.empty((STEP, M))
-        self._twins = np.zeros((STEP, M), dtype=bool)
+        self._G = np.empty((CAPACITY, M))
+        self._twins = np.zeros((CAPACITY, M), dtype=bool)
         self._shadowed = np.zeros(M, dtype=np.intp)
         self._chosen = np.zeros(M, dtype=bool)
         self._pending: list[RankOne] = []
@@ -76,8 +134,8 @@ class AllCandidates:
 
     # --- the model's actions -------------------------------------------------------------------
 
-    def added(self, index: int, change: RankOne, likely: Sequence[int] | np.ndarray) -> None:
-        """Take note that the state has just added a column."""
+    def added(self, index: int, change: RankOne, likely: Sequence[int] | np.ndarray = ()) -> None:
+        """Take note that the state has just added a column; `likely` ones may be next."""
         self._append(self.state.size - 1, index, likely)
         self._pending.append(change)
 
@@ -150,7 +208,7 @@ class AllCandidates:
         r = self.projections - self.state.w @ self.G
         error = np.max(np.abs(r - self.r) / np.sqrt(self.norms + TINY), initial=0.0)
         self.r = r
-        return error <= DRIFT * np.sqrt(self.state.square)
+        return error <= LARGEST_DRIFT * np.sqrt(self.state.square)
 
     def recompute(self, L: np.ndarray) -> bool:
         """Compute everything afresh, given the lower Cholesky factor of S; as `refresh`."""
@@ -172,28 +230,13 @@ class AllCandidates:
                 self.u = self.gamma - state.zeta @ solved
         return self.refresh()
 
-    def without(self) -> Without:
-        """Return the model as it is, for every candidate that is not in it."""
-        state = self.state
-        without = Without(
-            r=self.r,
-            gamma=self.gamma,
-            energy=state.energy,
-            norm=self.norms,
-            peak=self.dictionary.peaks,
-        )
-        if self.squares:
-            without.xi, without.u = self.xi, self.u
-            without.trace, without.error = state.trace, state.error
-        return without
-
     def open(self) -> np.ndarray:
         """Return which candidates can be added: not in the model or in its span, not zero."""
         possible = self.gamma > DEPENDENT * self.norms
         return possible & self.useful & ~self._chosen & (self._shadowed == 0)
 
 
-class SampledCandidates:
+class SampledCandidates(Candidates):
     """The quantities of a few random columns, drawn anew and computed afresh at every refresh.
 
     Parameters
@@ -204,31 +247,23 @@ class SampledCandidates:
     rng : numpy.random.Generator
     """
 
-    patience = 5  # draws in which nothing is worth adding before the loop believes it
+    patience = 5  # draws
 
     def __init__(self, state: LinearState, size: int, rng: np.random.Generator):
-        self.state, self.squares, self.rng = state, state.squares, rng
-        self.size = size
+        super().__init__(state)
+        self.size, self.rng = size, rng
         self.useful = np.flatnonzero(state.dictionary.square_norms > 0.0)
         self.refresh()
 
-    def added(self, index: int, change: RankOne, likely: Sequence[int] | np.ndarray) -> None:
-        """Do nothing: what was drawn is forgotten at the next refresh."""
-
-    def changed(self, change: RankOne) -> None:
-        """Do nothing."""
-
-    def deleted(self, place: int, change: RankOne) -> None:
-        """Do nothing."""
-
     def refresh(self) -> bool:
-        """Draw columns and compute their quantities; True, for there is nothing to drift."""
+        """Draw columns and compute their quantities; True: there is nothing that could drift."""
         state = self.state
         left = np.setdiff1d(self.useful, state.chosen)
         self.indices = np.sort(
             self.rng.choice(left, min(self.size, len(left)), replace=False)
         ).astype(np.intp)
         self.norms = state.dictionary.square_norms[self.indices]
+        self.peaks = state.dictionary.peaks[self.indices]
         lines = (
             state.dictionary.columns(self.indices)
             if len(self.indices)
@@ -245,29 +280,10 @@ class SampledCandidates:
         self._same = np.any(cross**2 >= (1.0 - SAME) * self.norms * diagonal, axis=0)
         return True
 
-    def check(self) -> bool:
-        """Say that nothing has drifted."""
-        return True
-
     def recompute(self, L: np.ndarray) -> bool:
         """Draw again; the state has been computed afresh."""
         return self.refresh()
 
-    def without(self) -> Without:
-        """Return the model as it is, for every candidate drawn."""
-        state = self.state
-        without = Without(
-            r=self.r,
-            gamma=self.gamma,
-            energy=state.energy,
-            norm=self.norms,
-            peak=state.dictionary.peaks[self.indices],
-        )
-        if self.squares:
-            without.xi, without.u = self.xi, self.u
-            without.trace, without.error = state.trace, state.error
-        return without
-
     def open(self) -> np.ndarray:
-        """Return which candidates can be added."""
+        """Return which candidates can be added: not equal to one in the model or in its span."""
         return (self.gamma > DEPENDENT * self.norms) & ~self._same

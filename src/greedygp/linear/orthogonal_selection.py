@@ -26,15 +26,18 @@ import numpy as np
 import scipy.linalg
 
 from greedygp.greedy import ForwardSelection
+from greedygp.linear.candidates import DEPENDENT
 from greedygp.linear.dictionary import Dictionary
-from greedygp.linear.pool import DEPENDENT
+from greedygp.linear.posterior import Solution
+from greedygp.linear.selection import LinearSelection
 
-__all__ = ["CRITERIA", "OrthogonalSelector"]
+__all__ = ["CRITERIA", "OrthogonalSelection"]
 
 CRITERIA = ("gcv", "bic", "err")
+EXACT_SHARE = 1e-20  # squared error, relative to t't, at which nothing is left to be explained
 
 
-class OrthogonalSelector(ForwardSelection):
+class OrthogonalSelection(LinearSelection, ForwardSelection):
     """A least-squares model that grows.
 
     Parameters
@@ -43,17 +46,21 @@ class OrthogonalSelector(ForwardSelection):
     t : (N,) array
         The target, weighted and centred.
     criterion : {"gcv", "bic", "err"}
+    enough : float or None
+        The criterion below which nothing more needs to be done.
     """
 
-    def __init__(self, dictionary: Dictionary, t: np.ndarray, criterion: str):
-        self.dictionary, self.t = dictionary, t
+    def __init__(
+        self, dictionary: Dictionary, t: np.ndarray, criterion: str, enough: float | None = None
+    ):
+        self.dictionary, self.t, self.enough = dictionary, t, enough
         self.rows = dictionary.total
         self.dof = self.rows - float(dictionary.intercept)
         self.square = float(t @ t)
         self.criterion: Callable[[float, int], float] = getattr(self, f"_{criterion}")
         self.chosen: list[int] = []
-        self.kept_size = 0  # the size that the loop went back to
-        self.Q: list[np.ndarray] = []
+        self._weights: np.ndarray | None = None  # of least squares, where they are known
+        self.Q = np.empty((0, dictionary.n_rows))
         self.residual = t.copy()
         self.r = dictionary.products(t)[0]
         self.gamma = dictionary.square_norms.copy()
@@ -61,47 +68,66 @@ class OrthogonalSelector(ForwardSelection):
 
     @property
     def size(self) -> int:
-        """How many columns are chosen."""
         return len(self.chosen)
+
+    @property
+    def error(self) -> float:
+        """The squared error."""
+        return float(self.residual @ self.residual)
+
+    @property
+    def value(self) -> float:
+        return self.criterion(self.error, self.size)
+
+    def done(self) -> str | None:
+        if self.enough is not None and self.chosen and self.value < self.enough:
+            return "converged"
+        return None
 
     def candidates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the candidates and minus their error reduction ratios."""
         self.open &= self.gamma > DEPENDENT * self.dictionary.square_norms
         left = np.flatnonzero(self.open)
-        error = float(self.residual @ self.residual)
-        if error <= 1e-20 * self.square or self.size + 1 >= self.dof:
+        if self.error <= EXACT_SHARE * self.square or self.size + 1 >= self.dof:
             left = left[:0]
         return left, -(self.r[left] ** 2) / (self.gamma[left] * max(self.square, 1e-300))
 
     def add(self, index: int) -> float:
-        """Add a column and return the criterion."""
         q = self.dictionary.columns([index])[0]
-        for _ in range(2):  # the second time removes what rounding has left
-            if self.Q:
-                Q = np.stack(self.Q) if self._stacked is None else self._stacked
-                self._stacked = Q
-                q = q - (Q @ q) @ Q
+        if self.chosen:
+            for _ in range(2):  # the second time removes what rounding has left
+                q = q - (self.Q @ q) @ self.Q
         q /= np.sqrt(q @ q)
         a = self.dictionary.products(q)[0]
         self.gamma -= a**2
         self.residual -= float(q @ self.residual) * q
         self.r = self.r - float(q @ self.t) * a
-        self.Q.append(q)
-        self._stacked = None
+        self.Q = np.vstack([self.Q, q])
         self.chosen.append(index)
+        self._weights = None
         self.open[index] = False
         return self.value
 
-    _stacked: np.ndarray | None = None
-
     def go_back(self, size: int) -> None:
-        """Note which size to keep; `solution` gives the model of any size."""
-        self.kept_size = size
+        """Keep the first so many columns, with the residual of their weights, in place."""
+        del self.chosen[size:]
+        self.Q, self._weights, self.residual = self.Q[:size], None, self.t
+        if size:
+            self.residual = self.t - self._least_squares() @ self.dictionary.columns(self.chosen)
 
-    @property
-    def value(self) -> float:
-        """The criterion of the model."""
-        return self.criterion(float(self.residual @ self.residual), self.size)
+    def solution(self) -> Solution:
+        """Return the columns and their weights; a covariance is not known."""
+        noise = self.error / max(self.dof - self.size, 1.0)
+        return Solution(list(self.chosen), self._least_squares(), noise_variance=noise)
+
+    def _least_squares(self) -> np.ndarray:
+        """Return the weights of the chosen columns by least squares."""
+        if not self.chosen:
+            return np.empty(0)
+        if self._weights is None:
+            columns = self.dictionary.columns(self.chosen).T
+            self._weights = scipy.linalg.lstsq(columns, self.t, check_finite=False)[0]
+        return self._weights
 
     def _gcv(self, error: float, m: int) -> float:
         return self.rows * error / (self.dof - m) ** 2 if m < self.dof else np.inf
@@ -112,11 +138,3 @@ class OrthogonalSelector(ForwardSelection):
 
     def _err(self, error: float, m: int) -> float:
         return error / max(self.square, 1e-300)
-
-    def solution(self, size: int) -> tuple[list[int], np.ndarray]:
-        """Return the first so many chosen columns and their least-squares weights."""
-        chosen = self.chosen[:size]
-        if not chosen:
-            return [], np.empty(0)
-        lines = self.dictionary.columns(chosen)
-        return chosen, scipy.linalg.lstsq(lines.T, self.t, check_finite=False)[0]

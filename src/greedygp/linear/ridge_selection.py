@@ -22,16 +22,18 @@ import scipy.linalg
 import scipy.optimize
 
 from greedygp.greedy import ForwardSelection
-from greedygp.linear.dictionary import Dictionary
-from greedygp.linear.gcv import FULL
-from greedygp.linear.pool import AllCandidates, SampledCandidates
+from greedygp.linear.candidates import Candidates
+from greedygp.linear.criteria import LEAST_TRACE
+from greedygp.linear.posterior import Solution
+from greedygp.linear.selection import LinearSelection
 from greedygp.linear.state import LinearState
 
-__all__ = ["RidgeSelector", "best_ridge"]
+__all__ = ["RidgeSelection", "best_ridge"]
 
-EXACT = 1e-12  # smallest share of the target that is told from nothing
-WORSE = 1e30  # than any log GCV; the minimiser takes differences, so not infinite
-RANGE = np.logspace(-10.0, 6.0, 65)  # ridges tried, relative to the mean of the eigenvalues
+LEAST_ERROR = 1e-12  # smallest share of the target that is told from nothing
+LARGEST_LOG_GCV = 1e30  # in place of infinity: the minimiser takes differences
+RIDGES = np.logspace(-10.0, 6.0, 65)  # those tried, relative to the mean of the eigenvalues
+EXACT_SHARE = 1e-20  # squared error, relative to t't, at which nothing is left to be explained
 
 
 def best_ridge(
@@ -59,70 +61,65 @@ def best_ridge(
         shrunk = eigenvalues + ridge
         error = beside + np.sum(inside * (ridge / shrunk) ** 2, axis=-1)
         trace = dof - np.sum(eigenvalues / shrunk, axis=-1)
-        good = (error > EXACT * square) & (trace > FULL * dof)
+        good = (error > LEAST_ERROR * square) & (trace > LEAST_TRACE * dof)
         error, trace = np.where(good, error, 1.0), np.where(good, trace, 1.0)
         return np.where(good, np.log(error) - 2.0 * np.log(trace), np.inf)
 
-    grid = np.log(RANGE * scale)
+    grid = np.log(RIDGES * scale)
     values = log_gcv(grid)
     best = int(np.argmin(values))
     around = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     found = scipy.optimize.minimize_scalar(
-        lambda x: min(float(log_gcv(np.asarray(x))), WORSE), bounds=around, method="bounded"
+        lambda x: min(float(log_gcv(np.asarray(x))), LARGEST_LOG_GCV),
+        bounds=around,
+        method="bounded",
     )
-    better = found.fun < min(values[best], WORSE)
+    better = found.fun < min(values[best], LARGEST_LOG_GCV)
     return float(np.exp(found.x if better else grid[best]))
 
 
-class RidgeSelector(ForwardSelection):
+class RidgeSelection(LinearSelection, ForwardSelection):
     """A ridge regression that grows.
 
     Parameters
     ----------
-    dictionary : Dictionary
-    t : (N,) array
-        The target, weighted and centred.
-    working_set : int or None
-        Random candidates a step; None: all.
-    rng : numpy.random.Generator
+    state : LinearState
+        Without columns yet.
+    candidates : Candidates
+        Made of that state.
     """
 
-    def __init__(
-        self,
-        dictionary: Dictionary,
-        t: np.ndarray,
-        working_set: int | None,
-        rng: np.random.Generator,
-    ):
-        self.state = LinearState(dictionary, t, squares=False)
-        self.pool: AllCandidates | SampledCandidates
-        if working_set is None:
-            self.pool = AllCandidates(self.state)
-        else:
-            self.pool = SampledCandidates(self.state, working_set, rng)
-        usable = dictionary.square_norms[dictionary.square_norms > 0.0]
-        self.ridge = float(RANGE[0] * np.mean(usable)) if len(usable) else 1.0
-        self.ridges: list[float] = []
+    def __init__(self, state: LinearState, candidates: Candidates):
+        self.state, self.pool = state, candidates
+        self.dictionary = state.dictionary
+        usable = self.dictionary.square_norms[self.dictionary.square_norms > 0.0]
+        self.ridge = float(RIDGES[0] * np.mean(usable)) if len(usable) else 1.0
+        self.ridges: list[float] = []  # after each addition
         self.exhausted = False
 
     @property
     def size(self) -> int:
-        """How many columns are chosen."""
         return self.state.size
+
+    @property
+    def value(self) -> float:
+        """GCV of the model."""
+        state = self.state
+        return state.rows * state.error / state.trace**2 if state.trace > 0.0 else np.inf
 
     def candidates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the candidates and minus the decrease of the penalised error of each."""
         state, pool = self.state, self.pool
         left = np.flatnonzero(pool.open())
-        done = state.error <= 1e-20 * state.square or self.size + 1 >= state.dof
-        if done or self.exhausted:
+        explained = state.error <= EXACT_SHARE * state.square or self.size + 1 >= state.dof
+        if explained or self.exhausted:
             left = left[:0]
         return pool.indices[left], -(pool.r[left] ** 2) / (self.ridge + pool.gamma[left])
 
     def add(self, index: int) -> float:
         """Add a column, estimate the ridge again, and return GCV."""
         state = self.state
-        self.pool.added(index, state.add(index, self.ridge), ())
+        self.pool.added(index, state.add(index, self.ridge))
         eigenvalues, U = scipy.linalg.eigh(state.gram, check_finite=False)
         projections = U.T @ state.projections
         self.ridge = best_ridge(np.maximum(eigenvalues, 0.0), projections, state.square, state.dof)
@@ -138,8 +135,7 @@ class RidgeSelector(ForwardSelection):
             self.ridges = self.ridges[:size]
             state.start_with(state.chosen[:size], np.full(size, self.ridges[-1] if size else 1.0))
 
-    @property
-    def value(self) -> float:
-        """GCV of the model."""
+    def solution(self) -> Solution:
         state = self.state
-        return state.rows * state.error / state.trace**2 if state.trace > 0.0 else np.inf
+        noise = state.error / state.trace if state.trace > 0.0 else 0.0
+        return Solution(list(state.chosen), state.w.copy(), state.inverse.copy(), noise)
