@@ -136,6 +136,7 @@ DATES = {
     "slashes": (["1/31/2020", "12/1/2020 10:00"] * 40, "1/2/2020", ("month", "hour", "elapsed")),
     "months": (["3 March 2020", "14 Jan 2021"] * 40, "1 May 2020", ("year", "month", "elapsed")),
     "times": (["10:30", "11:45:10"] * 40, "13:00", ("hour",)),
+    "durations": (["2:30", "101:45"] * 40, "24:00", ("hour",)),
     "stamps": (list(pandas.date_range("2020-01-01", periods=80)), "2020-03-01", ("elapsed",)),
     "zones": (["2020-01-01T10:00:00Z", "2020-01-02T10:00:00+02:00"] * 40, None, ("hour",)),
 }
@@ -169,6 +170,22 @@ def test_parts_of_a_date():
     assert parts["t: hour"].centre == pytest.approx((6.5 + 12 + 0) / 3)
     elapsed = (0 + 366 + 5.5 / 24 + 5 - 6.5 / 24) / 3
     assert parts["t: elapsed days"].centre == pytest.approx(elapsed)
+
+
+@pytest.mark.parametrize("words", [["1.2.3", "1.10.2"], ["10.0.0.1", "10.0.0.2"], ["2020-01"] * 2])
+def test_what_only_looks_like_a_date(words):
+    column = Encoder().fit(pandas.DataFrame({"v": [*words, *words, "1.2.4"] * 10})).columns[0]
+    assert column.kind == "category"
+
+
+@pytest.mark.parametrize("size", [1e-300, 1.0, 1e300])
+def test_scaling_neither_overflows_nor_vanishes(size):
+    frame = pandas.DataFrame({"a": np.linspace(-1, 1, 30) * size})
+    X = Encoder().fit(frame).transform(frame)
+    np.testing.assert_allclose(X.std(), 1.0)
+    plain = np.random.default_rng(0).normal(3, 0.01, 50)
+    (column,) = Encoder().fit(pandas.DataFrame({"a": plain})).columns
+    assert (column.centre, column.width) == (np.mean(plain), np.std(plain))
 
 
 def test_order_of_day_and_month():
@@ -211,7 +228,7 @@ REFUSED = {
     "question marks": (["1.5"] * 78 + ["?"] * 2, r"give --missing '\?'"),
     "decimal commas": (["1,5", "2,25", "3"] * 30, "decimal comma.*--decimal ','"),
     "some decimal commas": (["1.5"] * 39 + ["3,5"], "decimal comma.*'3,5' in row 40"),
-    "infinite": ([1.0] * 79 + [np.inf], "an infinite value, in row 80"),
+    "infinite": ([1.0] * 79 + [np.inf], "an infinite value in row 80; correct it"),
     "slip among dates": (["2020-01-01"] * 79 + ["soon"], "holds dates, except for.*'soon' in row"),
     "no such day": (["2020-01-01"] * 79 + ["2020-02-31"], "'2020-02-31' in row 80"),
 }

@@ -220,6 +220,17 @@ def test_words_that_mean_missing(tmp_path):
     assert whole.isna().to_numpy().sum() == 2
 
 
+def test_ends_of_lines_and_separators(tmp_path):
+    path = tmp_path / "t.csv"
+    for text in ("a,b,\n1,2,\n3,4,\n", "\n\na,b\n\n1,2\n3,4\n", "a|b\n1|2\n3|4\n"):
+        for end in ("\n", "\r\n", "\r"):
+            path.write_bytes(text.replace("\n", end).encode())
+            assert read(path)[0].to_dict("list") == {"a": [1, 3], "b": [2, 4]}
+    path.write_text("a,b,\n1,2,\n3,4,5\n")
+    with pytest.raises(FileProblem, match="more fields than the 2 column names"):
+        read(path)
+
+
 PREAMBLES = {
     "comments": "# made by a machine\n# on a day\na,b\n1,2\n3,4\n",
     "names in a comment": "# made by a machine\n# a,b\n1,2\n3,4\n",

@@ -36,6 +36,8 @@ def test_rows_without_a_target_are_left_out():
 
 BAD_TARGETS = {
     "decimal comma": ("y", ["1,5", "2,25", "3"] * 10, "auto", "decimal comma.*--decimal ','"),
+    "dates": ("y", ["2020-01-01", "2020-02-03"] * 10, "auto", "holds dates or times"),
+    "huge": ("y", 1e200 * np.arange(20.0), "auto", r"as large as 1\.9e\+201"),
     "absent": ("z", [1.0] * 20, "auto", "no column 'z'"),
     "few": ("y", [1.0, 2.0] + [None] * 18, "auto", "Only 2 rows"),
     "constant": ("y", [3.0] * 20, "auto", "3 in every row"),

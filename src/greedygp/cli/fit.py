@@ -115,10 +115,11 @@ def summary_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [("task", f"{facts['task']} ({facts['task_because']})")]
     if facts["classes"]:
         lines.append(("classes", ", ".join(map(str, facts["classes"]))))
+    n_columns = len(facts["columns"])
     lines += [
         ("rows to learn from", f"{facts['rows_train']}"),
         ("rows held out", f"{facts['rows_test']}"),
-        ("features", f"{facts['features']} from {len(facts['columns'])} columns"),
+        ("features", f"{facts['features']} from {n_columns} column{'s' * (n_columns > 1)}"),
     ]
     if facts["rows_without_target"]:
         lines.append(("rows left out", f"{facts['rows_without_target']} without a target"))

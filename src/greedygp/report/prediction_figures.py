@@ -173,9 +173,9 @@ def _positions(values: Any, column: Any) -> tuple[np.ndarray, str]:
         return np.where(np.isnan(numbers), column.middle, numbers), ""
     if column.kind == "date":
         times, _ = parsed_dates(values, column.day_first)
-        days = date_parts(times, column.origin)["elapsed days"]
-        label = f"{column.name}: days since {column.origin[:10]}"
-        return np.where(np.isnan(days), np.nanmedian(days), days), label
+        since = list(date_parts(times, column.origin).values())[-1]
+        what = f"days since {column.origin[:10]}" if column.origin else "hours"
+        return np.where(np.isnan(since), np.nanmedian(since), since), f"{column.name}: {what}"
     words = to_words(values)
     place = {word: k for k, word in enumerate(column.words)}
     scatter = np.random.default_rng(0).uniform(-0.3, 0.3, len(words))

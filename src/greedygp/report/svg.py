@@ -49,6 +49,8 @@ def short(value: float) -> str:
     ('0.25', '1.2e5', '-3')
     """
     text = f"{value:.4g}"
+    if not math.isfinite(value):
+        return text
     if "e" in text or abs(value) >= 1e5:
         mantissa, _, exponent = f"{value:.3e}".partition("e")
         return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"

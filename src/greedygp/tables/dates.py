@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +19,11 @@ __all__ = ["PARTS", "Calendar", "calendar_of", "date_parts", "parsed_dates"]
 PARTS = ("year", "month", "day of week", "hour", "elapsed days")
 SAMPLE = 200
 DATE = re.compile(
-    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2}.*)?"
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}([-/])\d{1,2}\2\d{2}"
+    r"|\d{2}\.\d{2}\.\d{2})([ T]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
 )
-TIME_ALONE = re.compile(r"\d{1,2}:\d{2}(:\d{2}.*)?")
+TIME_ALONE = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
 TWO_FIELDS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})[-/.]\d{2,4}")
 
 
@@ -36,11 +38,14 @@ class Calendar:
     sure : bool
         Whether the values tell; otherwise it is an assumption.
     example : str
+    time_only : bool
+        Whether they are times, or durations, without a date.
     """
 
     day_first: bool
     sure: bool
     example: str
+    time_only: bool = False
 
 
 def calendar_of(values: pandas.Series) -> Calendar | None:
@@ -54,6 +59,8 @@ def calendar_of(values: pandas.Series) -> Calendar | None:
         return Calendar(False, True, str(present.iloc[0]))
     words = to_words(present)
     sample = words[:SAMPLE]
+    if sum(bool(TIME_ALONE.fullmatch(word)) for word in sample) >= 0.9 * len(sample):
+        return Calendar(False, True, sample[0], time_only=True)
     if sum(bool(DATE.fullmatch(word)) for word in sample) < 0.9 * len(sample):
         return None
     fields = [match for match in map(TWO_FIELDS.match, words) if match]
@@ -65,20 +72,31 @@ def calendar_of(values: pandas.Series) -> Calendar | None:
 
 
 def parsed_dates(values: pandas.Series, day_first: bool) -> tuple[pandas.Series, np.ndarray]:
-    """Return a column as times in UTC without a zone, and the places that hold no date."""
+    """Return a column as times in UTC without a zone, and the places that hold no date.
+
+    A time without a date is one after the beginning of 1970.
+    """
     import pandas
 
     if isinstance(values.dtype, pandas.PeriodDtype):
         values = values.dt.to_timestamp()
     if not pandas.api.types.is_datetime64_any_dtype(values.dtype):
-        words = values.astype(object).map(lambda value: str(value).strip(), na_action="ignore")
-        alone = words.map(lambda word: bool(TIME_ALONE.fullmatch(word)), na_action="ignore")
-        alone = alone.eq(True).to_numpy()
-        values = words.where(~alone, "1970-01-01 " + words.astype(str))
+        values = values.astype(object).map(_with_date, na_action="ignore")
     times = pandas.to_datetime(
         values, format="mixed", dayfirst=day_first, utc=True, errors="coerce"
     ).dt.tz_localize(None)
     return times, np.flatnonzero(np.asarray(times.isna() & values.notna()))
+
+
+def _with_date(value: Any) -> str:
+    """Return a date as text; a time alone, also one of more than 24 hours, gets a date."""
+    word = str(value).strip()
+    match = TIME_ALONE.fullmatch(word)
+    if match is None:
+        return word
+    days, hours = divmod(int(match[1]), 24)
+    date = datetime(1970, 1, 1) + timedelta(days=days)
+    return f"{date:%Y-%m-%d} {hours:02d}:{match[2]}:{match[3] or '00'}"
 
 
 def date_parts(times: pandas.Series, origin: str) -> dict[str, np.ndarray]:
@@ -89,10 +107,14 @@ def date_parts(times: pandas.Series, origin: str) -> dict[str, np.ndarray]:
     times : Series
         From `parsed_dates`.
     origin : str
-        The time from which days are counted.
+        The time from which days are counted; empty: these are times without a date, which become
+        hours.
     """
     import pandas
 
+    if not origin:
+        since = (times - pandas.Timestamp(0)).dt.total_seconds() / 3600
+        return {"hour": np.asarray(since, dtype=np.float64)}
     elapsed = (times - pandas.Timestamp(origin)).dt.total_seconds() / 86_400
     hour = times.dt.hour + times.dt.minute / 60 + times.dt.second / 3600
     columns = (times.dt.year, times.dt.month, times.dt.day_of_week, hour, elapsed)

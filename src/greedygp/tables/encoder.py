@@ -46,7 +46,7 @@ class Column:
     marks_missing : bool
         Whether a number has a second feature, 1 where it is missing.
     origin : str
-        Of a date: when its days are counted from.
+        Of a date: when its days are counted from; empty: it is a time without a date.
     parts : tuple of Column
         Of a date: the numbers it becomes.
     """
@@ -221,17 +221,23 @@ def _fitted(name: str, plan: Plan, values: pandas.Series) -> Column | None:
         words = sorted(set(to_words(values)) - {MISSING}) + [MISSING] * (n_missing > 0)
         return Column(name, "category", n_missing, words) if len(words) > 1 else None
     if plan.kind == "date":
-        times, _ = parsed_dates(values, plan.day_first)
-        origin = str(times.min())
-        numbers = date_parts(times, origin)
-        parts = [_fitted_number(f"{name}: {part}", each) for part, each in numbers.items()]
-        told = tuple(part for part in parts if part is not None)
-        date = Column(name, "date", n_missing, day_first=plan.day_first, origin=origin, parts=told)
-        return date if told else None
+        return _fitted_date(name, plan, values)
     column = _fitted_number(name, to_numbers(values, plan.grouped)[0])
     if column is not None:
         column.grouped, column.marks_missing = plan.grouped, column.missing > 0
     return column
+
+
+def _fitted_date(name: str, plan: Plan, values: pandas.Series) -> Column | None:
+    """Return how dates become features; None: they are all the same."""
+    times, _ = parsed_dates(values, plan.day_first)
+    origin = "" if plan.time_only else str(times.min())
+    numbers = date_parts(times, origin)
+    parts = [_fitted_number(f"{name}: {part}", each) for part, each in numbers.items()]
+    told = tuple(part for part in parts if part is not None)
+    n_missing = int(values.isna().sum())
+    date = Column(name, "date", n_missing, day_first=plan.day_first, origin=origin, parts=told)
+    return date if told else None
 
 
 def _fitted_number(name: str, numbers: np.ndarray) -> Column | None:
@@ -240,9 +246,11 @@ def _fitted_number(name: str, numbers: np.ndarray) -> Column | None:
     seen = numbers[~absent]
     if np.all(seen == seen[0]) and not absent.any():
         return None
+    # A power of two, which rounds nothing, so that squares neither overflow nor vanish.
+    size = float(2.0 ** min(np.frexp(np.max(np.abs(seen)))[1], 1023))
     middle = float(np.median(seen))
-    filled = np.where(absent, middle, numbers)
-    centre, width = float(np.mean(filled)), float(np.std(filled))
+    filled = np.where(absent, middle, numbers) / size
+    centre, width = size * float(np.mean(filled)), size * float(np.std(filled))
     if not width > 1e-12 * abs(centre):
         return None
     return Column(name, "number", int(absent.sum()), [], middle, centre, width)

@@ -46,11 +46,14 @@ class Plan:
         Numbers with currency signs, percent signs, or commas between thousands.
     day_first : bool
         Dates in which 1/2/2020 is in February.
+    time_only : bool
+        Times, or durations, without a date.
     """
 
     kind: str
     grouped: bool = False
     day_first: bool = False
+    time_only: bool = False
 
 
 @dataclass
@@ -189,7 +192,9 @@ def _plan_words(
                 f"The dates in column {name!r} were read as {order} ({calendar.example!r}); write "
                 "them as 2020-12-31 if they are not."
             )
-        plans.columns[name] = Plan("date", day_first=calendar.day_first)
+        plans.columns[name] = Plan(
+            "date", day_first=calendar.day_first, time_only=calendar.time_only
+        )
         return
     words = to_words(present)
     distinct = set(words) - {MISSING}
@@ -252,6 +257,8 @@ def infinite_values(
     """Say that a column holds infinite values."""
     places = np.flatnonzero(np.isinf(numbers))
     row = row_number(values, int(places[0]), first_row)
-    count = "an infinite value" if len(places) == 1 else f"{len(places)} infinite values"
-    where = f"in row {row}" if len(places) == 1 else f"the first in row {row}"
-    return f"Column {name!r} holds {count}, {where}; correct them or leave them empty."
+    if len(places) == 1:
+        what, them = f"an infinite value in row {row}", "it"
+    else:
+        what, them = f"{len(places)} infinite values, the first in row {row}", "them"
+    return f"Column {name!r} holds {what}; correct {them} or leave {them} empty."

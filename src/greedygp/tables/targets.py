@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from greedygp.tables.dates import calendar_of
 from greedygp.tables.plans import infinite_values, not_numbers
 from greedygp.tables.problems import DataProblem, did_you_mean
 from greedygp.tables.values import has_decimal_commas, is_grouped, to_numbers
@@ -18,6 +19,7 @@ __all__ = ["Target", "labels_of", "numbers_of", "take_target"]
 
 FEWEST_ROWS = 10
 MOST_CLASSES = 50
+LARGEST = 1e100
 FEW_VALUES = 10  # so few different whole numbers may be classes
 FEW_WRONG = 0.1  # share of the values: fewer that are no numbers are slips
 
@@ -152,6 +154,12 @@ def _checked_numbers(
     if not np.all(np.isfinite(numbers)):
         sentence = infinite_values(name, column, numbers)
         raise DataProblem(sentence.replace("Column", "The target", 1))
+    largest = float(np.max(np.abs(numbers)))
+    if largest > LARGEST:
+        raise DataProblem(
+            f"The target {name!r} holds values as large as {largest:.1e}, which cannot be squared; "
+            "divide them by a power of ten."
+        )
     if np.all(numbers == numbers[0]):
         raise DataProblem(
             f"The target {name!r} is {numbers[0]:g} in every row: there is nothing to learn."
@@ -169,6 +177,12 @@ def labels_of(column: pandas.Series) -> np.ndarray:
 
 
 def _checked_classes(name: str, column: pandas.Series) -> np.ndarray:
+    calendar = calendar_of(column)
+    if calendar is not None:
+        raise DataProblem(
+            f"The target {name!r} holds dates or times ({calendar.example!r}), which cannot be "
+            "predicted; turn them into numbers, such as days since the first one."
+        )
     labels = labels_of(column)
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2:

@@ -54,7 +54,8 @@ def read_text(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pan
             pass
         except pandas.errors.ParserWarning as warning:
             raise FileProblem(
-                f"{source.name} has lines with more fields than the {len(names)} column names."
+                f"{source.name} has lines with more fields than the {len(names)} column names. "
+                "Lines before the names must begin with #."
             ) from warning
     if empty:
         yield pandas.DataFrame(columns=names)
@@ -84,16 +85,16 @@ def _decoded(file: IO[bytes], source: Source) -> io.TextIOWrapper:
 def _heading(text: io.TextIOWrapper, source: Source) -> tuple[str, list[str], str]:
     """Read up to the first row; return what was read of that, the names and the separator.
 
-    Lines that begin with # before the names are passed over. If such a line is followed by
-    numbers and has as many fields, it holds the names itself.
+    Blank lines and lines that begin with # before the names are passed over. If a line with # is
+    followed by numbers and has as many fields, it holds the names itself.
     """
     line, commented = text.readline(), ""
     for _ in range(MOST_PREAMBLE):
-        if not line.lstrip().startswith("#"):
+        if line.strip() and not line.lstrip().startswith("#"):
             break
         line, commented = text.readline(), line
     if not line.strip():
-        raise FileProblem(f"{source.name} is empty, or its first line is: column names go there.")
+        raise FileProblem(f"{source.name} is empty.")
     separator = source.separator or ("\t" if format_of(source) == "tsv" else _separator(line))
     lines = itertools.chain([line], iter(text.readline, ""))
     fields = next(csv.reader(lines, delimiter=separator))  # a quoted name may go over lines
@@ -101,11 +102,14 @@ def _heading(text: io.TextIOWrapper, source: Source) -> tuple[str, list[str], st
         named = next(csv.reader([commented.lstrip().lstrip("#").strip()], delimiter=separator))
         if len(named) == len(fields):
             return line, checked_names(named, source), separator
+    while len(fields) > 1 and not fields[-1].strip():  # every line ends with a separator
+        fields.pop()
     return "", checked_names(fields, source), separator
 
 
 def _separator(line: str) -> str:
-    return max(",;\t", key=line.count) if any(mark in line for mark in ",;\t") else ","
+    """Return the separator that the line has most of; a comma where it has none."""
+    return max(",;\t|", key=line.count)
 
 
 # --------------------------------------------------------------------------------- streams

@@ -1,0 +1,171 @@
+"""Tables as people have them: what each is, and what the program should say of it.
+
+Every table has the target `y` and, unless it says otherwise, two plain columns `a` and `b`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas
+
+N = 60
+
+
+def frame(**columns):
+    """Two columns, a target, and whatever is nasty."""
+    rng = np.random.default_rng(1)
+    table = pandas.DataFrame({"a": rng.normal(size=N), "b": rng.normal(size=N)}).round(3)
+    table["y"] = (2 * table["a"] - table["b"] + 0.1 * rng.normal(size=N)).round(3)
+    return table.assign(**columns)
+
+
+def csv(**columns):
+    return frame(**columns).to_csv(index=False).encode()
+
+
+@dataclass
+class Nasty:
+    """One table.
+
+    Attributes
+    ----------
+    content : bytes
+    says : str
+        Words of the output of `fit`.
+    code : int
+        Exit code of `fit`; 0: the other commands must work, too.
+    reading, learning : tuples of str
+        Options of all commands, and of those that learn.
+    target : str
+    predict : int
+        Exit code of `predict`.
+    """
+
+    content: bytes
+    says: str
+    code: int = 0
+    reading: tuple = ()
+    learning: tuple = ()
+    target: str = "y"
+    predict: int = 0
+
+
+DAYS = pandas.date_range("2020-01-01", periods=N)
+WORDS = [f"w{k % 55}" for k in range(N)]
+STORY = [f"row {k} is a long remark by someone who likes words" for k in range(N)]
+SLIP = [*map(str, range(N - 1)), "x"]
+plain = csv()
+european = frame().to_csv(index=False, sep=";", decimal=",").encode()
+latin = ("größe;y\n" + "\n".join(f"{k};{2 * k + k % 3}" for k in range(N))).encode("latin-1")
+patients = frame().set_axis(pandas.RangeIndex(N, name="PATIENT_ID")).to_csv().encode()
+number, classes = "regression", "classification"
+
+TABLES = {
+    # ------------------------------------------------------------------- how files are written
+    "plain": Nasty(plain, "2 from 2 columns"),
+    "semicolons and decimal commas": Nasty(european, "--decimal ','", 4),
+    "decimal commas, said": Nasty(european, "2 from 2 columns", reading=("--decimal", ",")),
+    "tabs": Nasty(frame().to_csv(index=False, sep="\t").encode(), "2 from 2 columns"),
+    "bars": Nasty(frame().to_csv(index=False, sep="|").encode(), "2 from 2 columns"),
+    "all quoted": Nasty(frame().to_csv(index=False, quoting=1).encode(), "2 from 2 columns"),
+    "spaces around": Nasty(plain.replace(b",", b" , "), "2 from 2 columns"),
+    "separator at the end": Nasty(plain.replace(b"\n", b",\n"), "2 from 2 columns"),
+    "windows": Nasty(plain.replace(b"\n", b"\r\n"), "2 from 2 columns"),
+    "old mac": Nasty(plain.replace(b"\n", b"\r"), "2 from 2 columns"),
+    "blank lines": Nasty(plain.replace(b"\n", b"\n\n"), "2 from 2 columns"),
+    "blank first line": Nasty(b"\n" + plain, "2 from 2 columns"),
+    "byte order mark": Nasty(b"\xef\xbb\xbf" + plain, "2 from 2 columns"),
+    "latin-1": Nasty(latin, "--encoding cp1252", 3),
+    "latin-1, said": Nasty(latin, "1 from 1 column", reading=("--encoding", "latin-1")),
+    "utf-16": Nasty(plain.decode().encode("utf-16"), "--encoding utf-16", 3),
+    "comments first": Nasty(b"# made today\n# by hand\n" + plain, "2 from 2 columns"),
+    "names in a comment": Nasty(b"# " + plain, "2 from 2 columns"),
+    "title first": Nasty(b"My table\n" + plain, "Lines before the names must begin with #", 3),
+    "footer": Nasty(plain + b"Total,,\n", "1 without a target", predict=6),
+    "footer with numbers": Nasty(plain + b"Total,3,4\n", "'Total' in row 61", 4),
+    "no names": Nasty(plain.split(b"\n", 1)[1], "only numbers", 3),
+    # ------------------------------------------------------------------------ names of columns
+    "PATIENT_ID": Nasty(patients, "--numeric 'PATIENT_ID'"),
+    "PA first": Nasty(plain.replace(b"a,b", b"PATIENTS,b"), "2 from 2 columns"),
+    "PK first": Nasty(plain.replace(b"a,b", b"PK,b"), "2 from 2 columns"),
+    "AR first": Nasty(plain.replace(b"a,b", b"AREA,b"), "2 from 2 columns"),
+    "index of pandas": Nasty(frame().to_csv().encode(), "Unnamed: 0: it looks like"),
+    "line break in a name": Nasty(plain.replace(b"a,b", b'"a\n(m)",b'), "2 from 2 columns"),
+    "snowman": Nasty(plain.replace(b"a,b", "größe ☃,b".encode()), "2 from 2 columns"),
+    "comma in a name": Nasty(
+        csv().replace(b"a,b", b'"a,b",c'), "a,b: as asked", learning=("--drop", "a,b")
+    ),
+    "target called lower": Nasty(plain.replace(b"b,y", b"b,lower"), number, target="lower"),
+    "same name twice": Nasty(plain.replace(b"a,b", b"a,a"), "more than once", 3),
+    "name missing": Nasty(plain.replace(b"a,b", b"a,"), "column 2 has no name", 3),
+    # ---------------------------------------------------------------------------- kinds of values
+    "truth values": Nasty(csv(f=[True, False] * 30), "3 from 3 columns"),
+    "truth values and blanks": Nasty(csv(f=[True, False, None] * 20), "missing values filled"),
+    "yes and no": Nasty(csv(f=["yes", "no"] * 30), "4 from 3 columns"),
+    "percent": Nasty(csv(f=[f"{k}%" for k in range(N)]), "'0%' is 0"),
+    "thousands": Nasty(csv(f=[f"{1000 * k:,}" for k in range(N)]), "'1,000' is 1000"),
+    "dollars": Nasty(csv(f=[f"${1000 + k:,}" for k in range(N)]), "'$1,000' is 1000"),
+    "dollars as words": Nasty(
+        csv(f=["$1,000", "$2,000"] * 30), "4 from 3 columns", learning=("--categorical", "f")
+    ),
+    "powers": Nasty(csv(f=[f"{k}e3" for k in range(N)]), "3 from 3 columns"),
+    "huge": Nasty(csv(f=1e300 * np.sin(np.arange(N))), "3 from 3 columns"),
+    "tiny": Nasty(csv(f=1e-300 * np.sin(np.arange(N))), "3 from 3 columns"),
+    "far from zero": Nasty(csv(f=1e9 + np.sin(np.arange(N))), "3 from 3 columns"),
+    "infinite": Nasty(csv(f=["inf", *["1"] * (N - 1)]), "an infinite value in row 1;", 4),
+    "zip codes": Nasty(
+        csv(f=[f"0{k % 9}123" for k in range(N)]), "11 from 3", learning=("--categorical", "f")
+    ),
+    "versions": Nasty(csv(f=["1.2.3", "1.10.2"] * 30), "4 from 3 columns"),
+    "slip": Nasty(csv(f=SLIP), "except for 'x' in row 60.", 4),
+    "slips in two columns": Nasty(csv(f=SLIP, g=SLIP), "2 columns need a decision.", 4),
+    "slip, dropped": Nasty(csv(f=SLIP, g=SLIP), "g: as asked", learning=("--drop", "f,g")),
+    "question marks": Nasty(csv(f=["?", *map(str, range(N - 1))]), "give --missing '?'", 4),
+    "question marks, said": Nasty(
+        csv(f=["?", "?", *map(str, range(N - 2))]), "f (2)", reading=("--missing", "?")
+    ),
+    "half words": Nasty(csv(f=["?", "1.5"] * 30), "4 from 3 columns"),
+    # ------------------------------------------------------------------------------------- dates
+    "dates": Nasty(csv(d=DAYS.strftime("%Y-%m-%d")), "5 from 3 columns"),
+    "german dates": Nasty(csv(d=DAYS.strftime("%d.%m.%Y")), "5 from 3 columns"),
+    "american dates": Nasty(csv(d=DAYS.strftime("%m/%d/%Y")), "5 from 3 columns"),
+    "unclear dates": Nasty(csv(d=["1/2/2020", "2/3/2021"] * 30), "read as month/day/year"),
+    "dates and times": Nasty(
+        csv(d=pandas.date_range("2020-01-01", periods=N, freq="37h")), "6 from 3 columns"
+    ),
+    "dates with holes": Nasty(
+        csv(d=["2020-01-01", None, "2021-05-02"] * 20), "missing values filled"
+    ),
+    "one date": Nasty(csv(d="2020-05-17"), "d: every row has the same value"),
+    "no such date": Nasty(csv(d=["2020-02-01"] * 59 + ["2020-02-31"]), "'2020-02-31' in row 60", 4),
+    "times": Nasty(csv(d=[f"{k % 24}:30" for k in range(N)]), "3 from 3 columns"),
+    "durations": Nasty(csv(d=[f"{k + 20}:30" for k in range(N)]), "3 from 3 columns"),
+    # ------------------------------------------------------------------------- nothing to learn
+    "empty column": Nasty(csv(e=None), "e: it is empty"),
+    "constant column": Nasty(csv(e=3), "e: every row has the same value"),
+    "constant with holes": Nasty(csv(e=[3, None] * 30), "e: every row has the same value"),
+    "nearly empty": Nasty(csv(e=[1.0] + [None] * 59), "e: every row has the same value"),
+    "identifiers": Nasty(csv(u=[f"{k:08x}-aa" for k in range(N)]), "u: it looks like an ident"),
+    "id": Nasty(csv(id=range(N)), "id: it looks like an identifier"),
+    "id, kept": Nasty(csv(id=range(N)), "3 from 3 columns", learning=("--numeric", "id")),
+    "free text": Nasty(csv(u=STORY), "u: it holds free text"),
+    "many words": Nasty(csv(u=WORDS), "u: it holds 55 different words"),
+    "many words, allowed": Nasty(csv(u=WORDS), "from 3", learning=("--max-categories", "60")),
+    "line breaks in cells": Nasty(csv(u=["two\nlines", "one"] * 30), "4 from 3 columns"),
+    "only constants": Nasty(csv(a=1, b=2), "No column is left", 4),
+    "only the target": Nasty(frame()[["y"]].to_csv(index=False).encode(), "no column besides", 4),
+    # ----------------------------------------------------------------------------------- targets
+    "labels 0, 1, 2": Nasty(csv(y=np.arange(N) % 3), "only 3 different values (0, 1, 2)"),
+    "labels, said": Nasty(csv(y=np.arange(N) % 3), "0, 1, 2", learning=("--task", classes)),
+    "labels 0, 1": Nasty(csv(y=np.arange(N) % 2), "the target has two different values"),
+    "words": Nasty(csv(y=["lo", "mid", "hi"] * 20), "hi, lo, mid"),
+    "rare class": Nasty(csv(y=["x"] * 59 + ["z"]), "has a single row", 4),
+    "truth values to predict": Nasty(csv(y=[True, False, None] * 20), "False, True"),
+    "dollars to predict": Nasty(csv(y=[f"${1000 + 37 * k:,}" for k in range(N)]), "is 1000"),
+    "dates to predict": Nasty(csv(y=DAYS.strftime("%Y-%m-%d")), "holds dates or times", 4),
+    "holes": Nasty(csv(y=np.where(np.arange(N) % 4, np.arange(N), np.nan)), "15 without"),
+    "slip to predict": Nasty(csv(y=SLIP), "'x' in row 60.", 4),
+    "infinite to predict": Nasty(csv(y=[*range(N - 1), np.inf]), "infinite value in row 60", 4),
+    "huge to predict": Nasty(csv(y=1e200 * np.arange(N)), "as large as", 4),
+    "constant to predict": Nasty(csv(y=3), "3 in every row", 4),
+}
