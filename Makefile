@@ -40,11 +40,11 @@ demo: $(STAMPS)/cli ## train on data that come with scikit-learn; results in dem
 	$(PY) examples/demo.py
 
 test: $(STAMPS)/test $(STAMPS)/torch-$(GREEDYGP_TORCH) ## run the test suite, without the slow tests
-	$(ONE_THREAD) $(PY) -m pytest -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
+	$(ONE_THREAD) $(PY) -m pytest -n $(PYTEST_WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 test-slow: $(STAMPS)/test $(STAMPS)/torch-$(GREEDYGP_TORCH) ## run the slow tests, and the command line in processes of its own
-	$(ONE_THREAD) $(PY) -m pytest -n $(PYTEST_WORKERS) -m slow $(PYTEST_ARGS)
-	$(ONE_THREAD) GREEDYGP_REAL_PROGRAM=1 $(PY) -m pytest -n $(PYTEST_WORKERS) tests/cli $(PYTEST_ARGS)
+	$(ONE_THREAD) $(PY) -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m slow $(PYTEST_ARGS)
+	$(ONE_THREAD) GREEDYGP_REAL_PROGRAM=1 $(PY) -m pytest -n $(PYTEST_WORKERS) --dist worksteal tests/cli $(PYTEST_ARGS)
 
 test-everywhere: $(STAMPS)/test ## run the suite as other CPUs, thread counts, test orders and Pythons would
 	$(PY) tools/everywhere.py --workers $(PYTEST_WORKERS) --pytest="$(PYTEST_ARGS)" $(SETTINGS)

@@ -173,7 +173,7 @@ def main():
     if unknown := set(options.settings) - {each.name for each in chosen}:
         names = ", ".join(each.name for each in chosen)
         parser.error(f"no setting {', '.join(sorted(unknown))}; there are {names}")
-    arguments = [f"-n{options.workers}", *options.pytest.split()]
+    arguments = [f"-n{options.workers}", "--dist=worksteal", *options.pytest.split()]
     if options.numerical:
         arguments += [f"--ignore={ROOT / name}" for name in NOT_NUMERICAL]
     red = False
