@@ -10,8 +10,8 @@ criterion       candidates of a step                            score (the lowes
 `adaptive`      drawn by the predicted chance of error (11)     NLP_a (5) over all rows
 ==============  ==============================================  ==================================
 
-The first two cost O(n) a step. The others evaluate the columns of A of c candidates in one product,
-O(c n m), and their losses elementwise. To add a criterion, write a subclass and list it in
+The first two cost O(n) per step. The others evaluate the columns of A of c candidates in one
+product, O(c n m), and their losses elementwise. To add a criterion, write a subclass and list it in
 `CRITERIA`.
 """
 
@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from greedygp.classification.candidate_losses import coefficients, losses
 from greedygp.classification.sites import Moments
@@ -45,9 +46,7 @@ class Criterion:
     name: str
     working_set = 1  # candidates of a step, unless the user says how many
 
-    def propose(
-        self, state: ClassificationState, count: int, rng: np.random.Generator
-    ) -> np.ndarray:
+    def propose(self, state: ClassificationState, count: int, rng: Generator) -> np.ndarray:
         """Return the candidates of a step, at most `count` of the rows outside the basis."""
         raise NotImplementedError
 
@@ -59,9 +58,7 @@ class Criterion:
 class MarginalCriterion(Criterion):
     """Looks at every row's own marginal, which costs little, and proposes the best row alone."""
 
-    def propose(
-        self, state: ClassificationState, count: int, rng: np.random.Generator
-    ) -> np.ndarray:
+    def propose(self, state: ClassificationState, count: int, rng: Generator) -> np.ndarray:
         outside = np.flatnonzero(state.outside)
         worth = self.worth(state.moments(outside), state.a[outside])
         return outside[[int(np.argmin(worth))]]
@@ -111,9 +108,7 @@ class Validation(LossCriterion):
     working_set = 59
     only_outside = True
 
-    def propose(
-        self, state: ClassificationState, count: int, rng: np.random.Generator
-    ) -> np.ndarray:
+    def propose(self, state: ClassificationState, count: int, rng: Generator) -> np.ndarray:
         outside = np.flatnonzero(state.outside)
         return np.sort(rng.choice(outside, min(count, len(outside)), replace=False))
 
@@ -132,9 +127,7 @@ class Adaptive(LossCriterion):
     working_set = 2
     only_outside = False
 
-    def propose(
-        self, state: ClassificationState, count: int, rng: np.random.Generator
-    ) -> np.ndarray:
+    def propose(self, state: ClassificationState, count: int, rng: Generator) -> np.ndarray:
         """Draw rows with probability proportional to (11), by the row's weight."""
         chance = -np.expm1(state.log_probability)
         chance *= state.mass

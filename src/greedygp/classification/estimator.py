@@ -49,7 +49,7 @@ class SparseGPClassifier(ProbabilityMixin, CallbackSupportMixin, ClassifierMixin
         quarter of the rows or more "entropy" too, and the basis with the lower leave-one-out loss
         is kept; "entropy" alone where it is all rows, and only their order is open.
     working_set : int or None
-        Candidates a step; None: 2 for `adaptive`, 59 for `validation`, 1 for `random`. Without
+        Candidates per step; None: 2 for `adaptive`, 59 for `validation`, 1 for `random`. Without
         effect for `entropy` and `info_gain`, which score every row.
     sites : {"moment_matching", "optimized"}
         How a row's site is estimated: by matching moments, or by minimising the predictive loss
@@ -96,7 +96,7 @@ class SparseGPClassifier(ProbabilityMixin, CallbackSupportMixin, ClassifierMixin
     bias_ : float
     kernel_ : Kernel
     path_ : structured array with the fields index, value, score, seconds
-        One line a step of the selection that was kept; `value` is the leave-one-out NLP after it:
+        One line per step of the selection that was kept; `value` is the leave-one-out NLP after it:
         the mean of `-log` probability over all rows, those of the basis without their own sites.
         `score` is what the row was chosen by.
     objective_value_ : float

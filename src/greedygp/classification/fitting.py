@@ -11,6 +11,7 @@ are one such fit. The fit of one class (:class:`TwoClassFit`) goes through these
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,7 @@ class ClassifierFit:
         return models
 
 
+@dataclass
 class TwoClassFit:
     """The fit of one class against the others.
 
@@ -111,22 +113,22 @@ class TwoClassFit:
         When to end with what there is.
     """
 
-    def __init__(
-        self,
-        parameters: Any,
-        data: LabelledRows,
-        first: LatentPoint,
-        rng: np.random.Generator,
-        stages: ClassStages,
-        deadline: Deadline,
-    ):
-        self.parameters, self.data, self.first = parameters, data, first
-        self.rng, self.stages, self.deadline = rng, stages, deadline
+    parameters: Any
+    data: LabelledRows
+    first: LatentPoint
+    rng: np.random.Generator
+    stages: ClassStages
+    deadline: Deadline
+
+    def __post_init__(self) -> None:
+        parameters = self.parameters
         self.learns = parameters.objective is not None
         self.learns_bias = self.learns and parameters.bias is None
-        self.prior = Prior(first.kernel) if parameters.kernel is None else None
+        self.prior = Prior(self.first.kernel) if parameters.kernel is None else None
         self.limit = self._largest_basis()
-        self.selector = BasisSelector(parameters, data, self.limit, rng, stages, deadline)
+        self.selector = BasisSelector(
+            parameters, self.data, self.limit, self.rng, self.stages, self.deadline
+        )
 
     def run(self) -> LearntClassifier:
         """Go through the stages and return the model."""
@@ -136,7 +138,7 @@ class TwoClassFit:
             self._refine(model, start.tied)
         return model
 
-    # --- what is done --------------------------------------------------------------------------
+    # --- what will be done ---------------------------------------------------------------------
 
     def _largest_basis(self) -> int:
         n, given = len(self.data), self.parameters.max_basis

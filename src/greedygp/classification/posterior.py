@@ -1,8 +1,8 @@
 """Predictions of a sparse GP classifier, from the basis, its sites and one factor.
 
 With `M_* = L^-1 S k_u*` the latent value at x has the mean `M_*' (L^-1 S m)` and the variance
-`k_** - M_*' M_*`; the probability of the class +1 is `Phi((f + b) / sqrt(1 + variance))`. O(m^2) a
-row; rows are worked through in tiles, so that memory does not grow with their number.
+`k_** - M_*' M_*`; the probability of the class +1 is `Phi((f + b) / sqrt(1 + variance))`. O(m^2)
+per row; rows are worked through in tiles, so that memory does not grow with their number.
 """
 
 from __future__ import annotations

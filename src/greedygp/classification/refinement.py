@@ -12,8 +12,8 @@ no point is better than the start, the start stays.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from greedygp.classification.state import ClassificationState
 from greedygp.coordinates import ArrayPart, Coordinates, LogPart
 from greedygp.minimise import Minimum, minimise
 from greedygp.progress import Deadline
+from greedygp.rounds import OPTIMISER_TOL
 
 __all__ = ["Refined", "refine"]
 
@@ -31,7 +32,6 @@ HELD_OUT = 0.2  # share of the rows outside the basis
 PATIENCE = 15  # iterations without a better loss of the rows held out
 MEANS = 30.0  # largest |m|
 LOG_PRECISIONS = (-14.0, 4.0)
-OPTIMISER_TOL = 1e-7
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def refine(
     max_iter: int,
     deadline: Deadline,
     rng: np.random.Generator,
-    watch: Any = None,
+    watch: Callable[[], bool] | None = None,
 ) -> Refined:
     """Learn all sites together with kernel and bias; the state is left as it is.
 
@@ -127,30 +127,34 @@ def refine(
     watch : callable, optional
         Called after every iteration; a true result stops.
     """
-    outside = np.flatnonzero(state.outside)
-    held_out = np.zeros(len(state.y), dtype=bool)
-    count = max(int(HELD_OUT * len(outside)), 1)
-    held_out[rng.choice(outside, count, replace=False)] = True
+    objective = HeldOutLoss(state, _held_out(state, rng))
     means, precisions = state.sites
     low, high = np.exp(LOG_PRECISIONS)
     start = SitePoint(
         state.kernel, state.bias, np.clip(means, -MEANS, MEANS), np.clip(precisions, low, high)
     )
-    objective = HeldOutLoss(state, held_out)
-    coordinates = moving_sites(start, learn_kernel, learn_bias, tied)
 
-    def after_iteration(point: Any, value: float) -> bool:
+    def after_iteration(point: SitePoint, value: float) -> bool:
         asked = watch is not None and watch()
         return asked or objective.since_best > PATIENCE
 
     found = minimise(
         objective,
-        coordinates,
+        moving_sites(start, learn_kernel, learn_bias, tied),
         max_iter=max_iter,
-        factor=float(np.sum(state.mass)),
+        factor=state.data.total,
         tol=OPTIMISER_TOL,
         deadline=deadline,
         watch=after_iteration,
     )
     best = start if objective.best is None else objective.best
     return Refined(best, objective.best_loss, objective.first_loss, found)
+
+
+def _held_out(state: ClassificationState, rng: np.random.Generator) -> np.ndarray:
+    """Return a mask of some rows outside the basis, drawn at random."""
+    outside = np.flatnonzero(state.outside)
+    held_out = np.zeros(len(state.y), dtype=bool)
+    count = max(int(HELD_OUT * len(outside)), 1)
+    held_out[rng.choice(outside, count, replace=False)] = True
+    return held_out

@@ -111,6 +111,7 @@ class Selected:
     path: Path
 
 
+@dataclass(frozen=True)
 class BasisSelector:
     """Selects a basis with given hyperparameters.
 
@@ -128,19 +129,22 @@ class BasisSelector:
         When to end with what there is.
     """
 
-    def __init__(
-        self,
-        parameters: Any,
-        data: LabelledRows,
-        limit: int,
-        rng: np.random.Generator,
-        stages: ClassStages,
-        deadline: Deadline,
-    ):
-        self.parameters, self.data, self.limit = parameters, data, limit
-        self.rng, self.stages, self.deadline = rng, stages, deadline
-        self.optimise = parameters.sites == "optimized"
-        self.passes = 0 if self.optimise else parameters.ep_passes
+    parameters: Any
+    data: LabelledRows
+    limit: int
+    rng: np.random.Generator
+    stages: ClassStages
+    deadline: Deadline
+
+    @property
+    def optimises_sites(self) -> bool:
+        """Whether sites are optimised when their rows come in, and stay as they are then."""
+        return self.parameters.sites == "optimized"
+
+    @property
+    def passes(self) -> int:
+        """The most passes of expectation propagation over a basis."""
+        return 0 if self.optimises_sites else self.parameters.ep_passes
 
     def select(self, point: LatentPoint) -> Selected:
         """Return a basis chosen with the point's hyperparameters, its sites settled."""
@@ -161,7 +165,7 @@ class BasisSelector:
         parameters, n = self.parameters, len(self.data)
         if parameters.criterion != "auto":
             names = [parameters.criterion]
-        elif parameters.patience is not None or self.optimise:
+        elif parameters.patience is not None or self.optimises_sites:
             names = ["adaptive"]
         elif self.limit == n:
             names = ["entropy"]
@@ -176,7 +180,7 @@ class BasisSelector:
             state,
             criterion,
             working_set=parameters.working_set,
-            optimise=self.optimise,
+            optimise=self.optimises_sites,
             rng=self.rng,
         )
         stopping = Stopping(

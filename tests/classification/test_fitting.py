@@ -1,0 +1,106 @@
+"""The stages of a fit, in order."""
+
+from itertools import groupby
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.callback import FitCallback
+
+from classification.models import data, fixed
+from greedygp import SparseGPClassifier
+from greedygp.classification.data import LabelledRows
+from greedygp.classification.fitting import TwoClassFit
+from greedygp.classification.hyperparameters import LatentPoint
+from greedygp.kernels import Gaussian
+from greedygp.progress import NEVER
+
+
+class Stages(FitCallback):
+    """Notes what ends, and the model as of then."""
+
+    max_propagation_depth = None
+
+    def __init__(self, X):
+        self.X, self.names, self.probabilities = X, [], []
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **kwargs):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+        self.names.append(context.task_name)
+        self.probabilities.append(fitted_estimator.predict_proba(self.X))
+
+    def teardown(self, estimator, context):
+        pass
+
+    @property
+    def order(self):
+        """The names, each run of equal ones told once."""
+        return [name for name, _ in groupby(self.names)]
+
+
+SELECT = ["basis vector", "select"]
+OPTIMISE = ["iteration", "optimise"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"objective": None, "max_basis": 5}, SELECT),
+        ({"objective": None, "max_basis": 20}, 2 * SELECT),  # by two criteria
+        ({"objective": None, "max_basis": 5, "refine": True}, SELECT + OPTIMISE),
+        ({"max_basis": 10}, SELECT + OPTIMISE),
+        ({"max_basis": 10, "refine": False, "rounds": 1}, SELECT + OPTIMISE + SELECT),
+        ({"max_basis": 10, "refine": False, "rounds": 0}, SELECT),
+        ({"max_basis": None}, SELECT),  # the start has minimised the evidence
+        ({"max_basis": None, "ep_passes": 0, "rounds": 1}, SELECT + OPTIMISE + SELECT),
+        ({"max_basis": None, "objective": "loo", "rounds": 1}, SELECT + OPTIMISE + SELECT),
+    ],
+)
+def test_stages(options, expected):
+    X, y = data(60)
+    stages = Stages(X[:4])
+    model = SparseGPClassifier(max_iter=3, random_state=0, **options)
+    model.set_callbacks(stages).fit(X, y)
+    assert stages.order == [*expected, "fit"]
+
+
+def test_classes_are_fitted_one_after_the_other():
+    """A callback sees the prior of those whose turn has not come, and all of them in the end."""
+    X, y = data(60, classes=3)
+    stages = Stages(X)
+    model = fixed(max_basis=6, ep_passes=0).set_callbacks(stages).fit(X, y)
+    assert stages.order == [*(3 * SELECT), "fit"]
+    assert_allclose(stages.probabilities[-1], model.predict_proba(X))
+    ends = [place for place, name in enumerate(stages.names) if name == "select"]
+    first, second, third = (stages.probabilities[place] for place in ends)
+    assert np.ptp(first[:, 1] / first[:, 2]) < 1e-12
+    assert np.ptp(second[:, 1] / second[:, 2]) > 0.1
+    assert_allclose(third, model.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "largest"),
+    [
+        (30, {}, 30),
+        (30, {"max_basis": 12}, 12),
+        (30, {"max_basis": 50}, 30),
+        (600, {}, 500),
+        (600, {"refine": True}, 200),
+        (2499, {}, 500),
+        (2500, {}, 200),
+        (2500, {"refine": False}, 500),
+        (2500, {"objective": None}, 500),
+    ],
+)
+def test_largest_basis(rows, options, largest):
+    problem = LabelledRows(np.zeros((rows, 1)), np.ones(rows))
+    start = LatentPoint(Gaussian(), 0.0)
+    fit = TwoClassFit(
+        SparseGPClassifier(**options), problem, start, np.random.default_rng(0), None, NEVER
+    )
+    assert fit.limit == largest
