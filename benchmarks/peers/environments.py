@@ -1,6 +1,6 @@
 """The peers' environments: one folder for each, from pinned requirements.
 
-    python -m benchmarks.peers.environments [gpflow] [gpytorch] [fastrvm]
+    python -m benchmarks.peers.environments [gpflow] [gpytorch] [catboost] [ngboost] [fastrvm]
 
 makes ``benchmarks/peers/.venvs/<name>`` with the interpreter that runs it, where it is missing.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 VENVS = FOLDER / ".venvs"
-NAMES = ("gpflow", "gpytorch", "fastrvm")
+NAMES = ("gpflow", "gpytorch", "catboost", "ngboost", "fastrvm")
 
 
 def requirements(name: str) -> Path:

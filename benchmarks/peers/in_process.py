@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVR
 
-from benchmarks.peers.exchange import Answer, Predict, Request, timed_answer
+from benchmarks.peers.exchange import Answer, Predict, Request, timed_answer, without_a_tenth
 
 SVR_GRID = {"C": [1.0, 10.0], "gamma": [0.3, 1.0, 3.0], "epsilon": [0.03, 0.1]}
 
@@ -55,9 +55,7 @@ def trees(request: Request) -> Answer:
 
     def fit(request: Request) -> Predict:
         seed = request.options["seed"]
-        X, X_held, y, y_held = train_test_split(
-            request.X, request.y, test_size=0.1, random_state=seed
-        )
+        X, X_held, y, y_held = without_a_tenth(request)
         model = HistGradientBoostingRegressor(
             max_iter=1000, early_stopping=True, n_iter_no_change=20, random_state=seed
         )

@@ -10,8 +10,9 @@ import pytest
 
 from benchmarks import frame
 from benchmarks.frame import Method, Task
-from benchmarks.peers import environments, in_process, kin40k_race, page, scripted
-from benchmarks.peers.exchange import Request, starting_centres
+from benchmarks.peers import environments, findings, in_process, kin40k_race, page, scripted
+from benchmarks.peers.comparison import BOOSTED, EARLIER, OURS, SPARSE, Comparison
+from benchmarks.peers.exchange import Request, starting_centres, without_a_tenth
 from benchmarks.suites import peers
 
 FAKE = "benchmarks_fake_peer"
@@ -103,6 +104,15 @@ def test_starting_centres():
     assert {tuple(c) for c in centres} <= {tuple(row) for row in few}
 
 
+def test_a_tenth_is_held_out_by_the_seed(request_):
+    X, X_held, y, y_held = without_a_tenth(request_)
+    assert (len(X), len(X_held)) == (len(y), len(y_held)) == (54, 6)
+    together = np.vstack([X, X_held])
+    np.testing.assert_array_equal(np.sort(together, axis=0), np.sort(request_.X, axis=0))
+    np.testing.assert_array_equal(X_held, without_a_tenth(request_)[1])
+    assert not np.array_equal(X_held, without_a_tenth(with_options(request_, seed=1))[1])
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", ["sklearn_gp", "trees", "svr"])
 def test_models_of_our_own_environment(name, request_):
@@ -125,6 +135,26 @@ def test_sizes_and_what_applies():
     exact = frame.runs_of(peers.SUITE, 1, methods=["sklearn_gp"])
     assert {run.task.name for run in exact} == {"boston", "energy", "concrete", "wine_red"}
     assert len(frame.runs_of(peers.SUITE, 1, methods=["trees"])) == 17
+
+
+def test_every_method_has_its_place():
+    names = {method.name for method in peers.SUITE.methods}
+    assert {*SPARSE, *BOOSTED, EARLIER} <= names
+    for name in names - {EARLIER}:
+        if name not in peers.SCRIPTS:
+            assert callable(getattr(in_process, name))
+            continue
+        environment, script = peers.SCRIPTS[name]
+        assert environment in environments.NAMES
+        path = scripted.ROOT / f"{script.replace('.', '/')}.py"
+        assert "serve(fit" in path.read_text()
+
+
+def test_an_earlier_default_is_stored_and_never_run():
+    assert not frame.runs_of(peers.SUITE, 1, methods=[EARLIER])
+    records = frame.read_records(peers.SUITE)
+    stored = {record["task"] for record in records if record["method"] == EARLIER}
+    assert stored == {task.name for task in peers.SUITE.tasks}
 
 
 def test_the_halves_are_apart_and_whole():
@@ -152,6 +182,7 @@ def test_runs_record_failures_and_versions(tmp_path, monkeypatch, fake_environme
     assert records["good"]["peer_versions"]["numpy"]
     assert sum(records["good"]["curves"]["pit"]) == pytest.approx(1.0)
     assert records["good"]["metrics"]["nmse"] == pytest.approx(1.0, rel=0.2)
+    assert 0 < records["good"]["metrics"]["crps"] < 2
     assert "not finite" in records["failing"]["error"]
     assert "mean holds NaN" in records["nan"]["error"]
 
@@ -162,45 +193,96 @@ def test_runs_record_failures_and_versions(tmp_path, monkeypatch, fake_environme
 def outcome(run, nlpd, nmse=0.1, coverage=0.95):
     metrics = dict.fromkeys(run.suite.metrics, 1.0)
     metrics |= {"nlpd": nlpd, "nmse": nmse, "coverage_95": coverage, "fit_seconds": 2.0}
-    if run.method.name == page.OURS:
-        metrics["basis"] = 150
+    if run.method.name == OURS:
+        metrics |= {"basis": 150, "crps": 0.25}
     versions = {"gpflow": "2.9.2"} if run.method.name == "gpflow_sgpr" else {}
     return {"metrics": metrics, "curves": {"pit": [0.1] * 10}, "peer_versions": versions}
 
 
 def made_up_records(suite, repeats=3):
-    """Ours is best but on energy (worse everywhere) and on kin8nm (errors, coverage)."""
+    """Ours is best but on energy (worse everywhere) and on kin8nm (errors, coverage).
+
+    CatBoost is better on boston. The earlier default is worse than ours by 1 nat on boston, by 0.2
+    elsewhere but on energy.
+    """
     records = []
     for run in frame.runs_of(suite, repeats):
-        ours, wiggle = run.method.name == page.OURS, 0.01 * run.partition
+        ours, wiggle = run.method.name == OURS, 0.01 * run.partition
         nlpd = (0.3 if ours else 0.5) + wiggle
         nmse, coverage = 0.1, 0.95
         if run.task.name == "energy" and ours:
             nlpd = 0.9 + 2 * wiggle
         if run.task.name == "kin8nm" and ours:
-            nmse, coverage = 0.103, 0.90
+            nmse, coverage = 0.1035, 0.90
+        if run.task.name == "boston":
+            nlpd += {"catboost": -0.4, EARLIER: 0.8}.get(run.method.name, 0.0)
         records.append(frame.record_of(run, "ok", None, 3.0, outcome(run, nlpd, nmse, coverage)))
     return [frame.plain(record) for record in records]
 
 
 @pytest.fixture
 def small_suite():
-    tasks = [t for t in peers.SUITE.tasks if t.name in ("boston", "energy", "kin8nm", "kin40k")]
-    return replace(peers.SUITE, tasks=tasks)
+    """Four sets, two of each half but for one; the earlier default has runs."""
+    names = ("boston", "energy", "kin8nm", "kin40k")
+    tasks = [task for task in peers.SUITE.tasks if task.name in names]
+
+    def applies(task, method):
+        return method.name == EARLIER or peers.applies(task, method)
+
+    return replace(peers.SUITE, tasks=tasks, applies=applies)
+
+
+def cells_of(text, beginning):
+    """The cells of the table's row that begins so."""
+    (row,) = [line for line in text.splitlines() if line.startswith(f"| {beginning}")]
+    return row.strip("| ").split(" | ")[1:]
 
 
 def test_the_page_counts(small_suite, tmp_path):
     pytest.importorskip("matplotlib")
     text = page.render(small_suite, made_up_records(small_suite), tmp_path).read_text()
-    assert "3 of 4 sets; not on Energy (0.920 against 0.510 of GPflow SGPR)" in text
-    assert "3 of 4 sets; not on kin8nm (1.03 times that of GPflow SGPR)" in text
-    assert "1 of 2 sets; not on kin8nm (90.0 %)" in text
-    assert "greedygp 36, GPflow SGPR 36" in text  # 4 sets x 3 partitions x (2 + 1) seconds
-    rows = {line.split(" | ")[0]: line for line in text.splitlines() if line.startswith("| ")}
-    boston = text.split("## Negative")[1].splitlines()[6]
-    assert boston.startswith("| Boston | **0.310 ± 0.010** | 0.510 ± 0.010* |")
-    assert rows["| all fits"].split(" | ")[4] == "8.0"  # of one partition, not of three
-    assert "4.0 (2 sets)" in rows["| all fits"]  # the exact GP
+    assert cells_of(text, "NLPD best") == [
+        "all",
+        "1 of 1 (the smallest mean on 1)",
+        "2 of 3 (the smallest mean on 2); not on Energy (0.920 against 0.510 of GPflow SGPR)",
+        "3 of 4",
+    ]
+    assert cells_of(text, "The same among")[1:] == [
+        "0 of 1 (the smallest mean on 0); not on Boston (0.310 against 0.110 of CatBoost)",
+        "2 of 3 (the smallest mean on 2); not on Energy (0.920 against 0.510 of GPflow SGPR)",
+        "2 of 4",
+    ]
+    # 1 nat counts as 0.3; -0.41 and twice 0.2 are as they are.
+    gain = cells_of(text, "Mean gain")
+    assert gain[:-1] == ["0.08", "0.300", "-0.003; worse on Energy (-0.410)"]
+    assert float(gain[-1]) == pytest.approx(0.0725, abs=6e-4)
+    missed = "2 of 3; not on kin8nm (1.03 times that of GPflow SGPR)"
+    assert cells_of(text, "NMSE within")[1:] == ["1 of 1", missed, "3 of 4"]
+    kept = ["1 of 1", "2 of 3; not on kin8nm (1.03 times)", "3 of 4"]
+    assert cells_of(text, "NMSE at most")[1:] == kept
+    covered = ["1 of 1", "2 of 3; not on kin8nm (90.0 %)", "3 of 4"]
+    assert cells_of(text, "95 % intervals")[1:] == covered
+    # 4 sets x 3 partitions x (2 + 1) seconds
+    assert "fit and prediction: greedygp 36, GPflow SGPR 36, GPflow FITC 36" in text
+
+
+def test_the_tables_of_the_page(small_suite, tmp_path):
+    pytest.importorskip("matplotlib")
+    text = page.render(small_suite, made_up_records(small_suite), tmp_path).read_text()
+    densities = text.split("## Negative")[1].split("##")[0]
+    assert cells_of(densities, "Boston")[:3] == [
+        "**0.310 ± 0.010**",
+        "1.310 ± 0.010*",
+        "0.510 ± 0.010*",
+    ]
+    names = [line.split(" | ")[0] for line in densities.splitlines() if line.startswith("| ")]
+    halves = ["*chosen on*", "Boston", "*reported on*", "Energy", "kin8nm", "kin40k"]
+    assert names == [f"| {name}" for name in ("data set", *halves)]
+    scores = text.split("## Continuous")[1].split("##")[0]
+    assert cells_of(scores, "kin40k")[:3] == ["**0.2500 ± 0.0000**", "-", "-"]
+    fits = cells_of(text, "all fits |")
+    assert fits[3] == "8.0"  # of one partition, not of three
+    assert "4.0 (2 sets)" in fits  # the exact GP
     assert "python -m benchmarks.peers.environments" in text
     assert "- GPflow SGPR: gpflow 2.9.2" in text
     assert (tmp_path / "figures" / "peers_pit.png").exists()
@@ -212,13 +294,23 @@ def test_the_page_of_few_runs_and_failures(small_suite, tmp_path):
     records = [frame.record_of(run, "ok", None, 1.0, outcome(run, 0.2)) for run in runs[1:]]
     lost = frame.record_of(runs[0], "failed", "no\nNaN", 1.0, {"metrics": {}, "curves": {}})
     text = page.render(small_suite, [lost, *records], tmp_path).read_text()
-    assert text.count("not enough runs") == 5
+    assert text.count("not enough runs") == 6 * 3 + 2
     assert "- failed: boston, gpflow_sgpr, partition 0: NaN" in text
+
+
+def test_what_one_partition_cannot_tell_is_said(small_suite):
+    records = made_up_records(small_suite, repeats=1)
+    count = findings.density_count_with_boosted(small_suite, records)
+    assert count.short == "4 of 4"
+    assert (
+        "no significant difference on Boston (0.300 against 0.100 of CatBoost, one partition)"
+        in str(count)
+    )
 
 
 def test_a_sparse_gp_that_failed_does_not_stop_the_comparison():
     values = {"greedygp": {0: 1.0, 1: 2.0}, "gpflow_sgpr": {1: 1.5}, "gpytorch_sgpr": {}, "svr": {}}
-    comparison = page.Comparison(values)
+    comparison = Comparison(values)
     assert comparison.is_one
     assert comparison.common == [1]
     assert comparison.best == "gpflow_sgpr"

@@ -18,13 +18,13 @@ def limit_threads(threads: int) -> None:
     tf.config.threading.set_inter_op_parallelism_threads(threads)
 
 
-def make_model(request: Request) -> gpflow.models.SGPR:
+def make_model(request: Request, kind: type = gpflow.models.SGPR) -> gpflow.models.GPModel:
     """The untrained model, at the starting values that the sparse peers share."""
     X, options = request.X, request.options
     kernel = gpflow.kernels.SquaredExponential(
         variance=1.0, lengthscales=np.full(X.shape[1], np.sqrt(X.shape[1]))
     )
-    return gpflow.models.SGPR(
+    return kind(
         (X, request.y[:, None]),
         kernel=kernel,
         inducing_variable=starting_centres(X, options["basis"], options["seed"]),
@@ -32,14 +32,17 @@ def make_model(request: Request) -> gpflow.models.SGPR:
     )
 
 
+def train(model: gpflow.models.GPModel, iterations: int) -> None:
+    """L-BFGS on everything that can be trained."""
+    gpflow.optimizers.Scipy().minimize(
+        model.training_loss_closure(), model.trainable_variables, options={"maxiter": iterations}
+    )
+
+
 def fit(request: Request) -> Predict:
     limit_threads(request.options["threads"])
     model = make_model(request)
-    gpflow.optimizers.Scipy().minimize(
-        model.training_loss_closure(),
-        model.trainable_variables,
-        options={"maxiter": request.options["iterations"]},
-    )
+    train(model, request.options["iterations"])
     posterior = model.posterior()
 
     def predict(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
