@@ -19,7 +19,7 @@ from greedygp.kernels import Gaussian, Kernel
 from greedygp.minimise import Minimum, minimise
 from greedygp.progress import NEVER, Deadline
 
-__all__ = ["default_kernel", "subset_evidence"]
+__all__ = ["SUBSET_ROWS", "default_kernel", "random_rows", "subset_evidence"]
 
 SUBSET_ROWS = 500
 NOISE_LEVELS = np.array([0.01, 0.1, 0.5])  # where the noise starts, relative to y's variance
@@ -87,7 +87,7 @@ def subset_evidence(
     """
     y = y[:, None] if y.ndim == 1 else y
     first = default_kernel(X, y, weights) if kernel is None else kernel
-    rows = _random_rows(X, y, weights, n_rows, random_state)
+    rows = random_rows(X, y, weights, n_rows, random_state)
     variance = mean_variance(rows[1], rows[2])
     search = _Search(noise_variance, variance, learn_kernel, max_iter, deadline)
     found = search.minimum(first, *rows)
@@ -151,7 +151,7 @@ def _with_shorter_scales(
     return best
 
 
-def _random_rows(
+def random_rows(
     X: np.ndarray,
     y: np.ndarray,
     weights: np.ndarray | None,

@@ -283,9 +283,9 @@ def test_hyperparameters_are_learnt_on_as_many_rows_as_asked_for(monkeypatch):
     seen = []
     learn = fitting.learn_hyperparameters
 
-    def watched(kernel, noise, X, y, weights=None, **options):
-        seen.append((len(X), y.shape, options["n_rows"]))
-        return learn(kernel, noise, X, y, weights, **options)
+    def watched(schedule, kernel, noise, X, y, weights, **options):
+        seen.append((len(X), y.shape, schedule.n_rows))
+        return learn(schedule, kernel, noise, X, y, weights, **options)
 
     monkeypatch.setattr(fitting, "learn_hyperparameters", watched)
     X, y = data(n=60)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp.dense import learning
-from greedygp.dense.learning import learn_hyperparameters
-from greedygp.dense.objectives import DenseObjective
+from greedygp.dense.learning import Schedule, learn_hyperparameters
+from greedygp.dense.objectives import DENSE_OBJECTIVES, LeaveOneOut
 from greedygp.hyperparameters import Point
 from greedygp.kernels import Constant, Gaussian, Matern
 from greedygp.progress import NEVER, Deadline
@@ -35,12 +35,13 @@ def data(n=30, p=1, seed=0, noise=0.1):
 
 
 def learn(name, X, y, weights=None, kernel=None, noise_variance=None, **options):
-    options = {"n_rows": 500, "max_iter": 100, "random_state": 0} | options
-    return learn_hyperparameters(kernel, noise_variance, X, y, weights, objective=name, **options)
+    seed = options.pop("random_state", 0)
+    schedule = Schedule(name, **{"n_rows": 500} | options)
+    return learn_hyperparameters(schedule, kernel, noise_variance, X, y, weights, random_state=seed)
 
 
 def scale_at(point, X, y, weights=None):
-    return DenseObjective("nlgpp", X, y, weights).scale(point)
+    return DENSE_OBJECTIVES["nlgpp"](X, y, weights).scale(point)
 
 
 @pytest.fixture
@@ -68,6 +69,19 @@ def test_the_evidence_is_that_of_the_start(n_rows):
     assert learnt == same
 
 
+def test_an_objective_that_is_not_there():
+    with pytest.raises(ValueError, match=r"objective.*nlml.*'mse'"):
+        Schedule("mse", n_rows=10)
+
+
+def test_without_an_objective_the_noise_alone_is_learnt():
+    X, y = data()
+    kernel = Gaussian(1.3, 0.6)
+    learnt = learn(None, X, y, kernel=kernel)
+    assert learnt.point.kernel == kernel
+    assert learnt == subset_evidence(kernel, None, X, y, learn_kernel=False)
+
+
 @each_loo
 def test_learning_goes_on_from_the_evidence(name, searches):
     X, y = data(p=2)
@@ -90,9 +104,9 @@ def test_learning_goes_on_from_the_evidence(name, searches):
 def test_learning_ends_at_a_minimum():
     X, y = data(n=40)
     learnt = learn("nlgpp", X, y)
-    found = DenseObjective("nlgpp", X, y, None)(learnt.point)
+    found = DENSE_OBJECTIVES["nlgpp"](X, y, None)(learnt.point)
     start = subset_evidence(None, None, X, y).point
-    before = DenseObjective("nlgpp", X, y, None)(start)
+    before = DENSE_OBJECTIVES["nlgpp"](X, y, None)(start)
     slopes = [np.max(np.abs([*each.theta, each.log_noise])) for each in (found, before)]
     assert slopes[0] < 1e-3 < 1e-2 < slopes[1]
 
@@ -104,7 +118,7 @@ def test_noise_alone_is_found_as_on_a_grid(name):
     kernel = Gaussian(variance=1.3, length_scale=0.6, fixed=fixed)
     learnt = learn(name, X, y, kernel=kernel)
     assert learnt.point.kernel == kernel
-    objective = DenseObjective(name, X, y, None)
+    objective = DENSE_OBJECTIVES[name](X, y, None)
     grid = [objective.value(Point(kernel, s2)) for s2 in np.geomspace(1e-6, 1.0, 200)]
     assert learnt.value <= min(grid) + 1e-6 * abs(min(grid))
 
@@ -173,7 +187,7 @@ def test_the_scale_is_set_where_it_is_free(name, weighted, searches):
     weights = np.random.default_rng(1).uniform(0.5, 2, size=30) if weighted else None
     learnt = learn(name, X, y, weights)
     assert_allclose(scale_at(learnt.point, X, y, weights), 1.0, rtol=1e-6)
-    objective = DenseObjective(name, X, y, weights)
+    objective = DENSE_OBJECTIVES[name](X, y, weights)
     assert_allclose(learnt.value, objective(learnt.point).value, rtol=1e-8)
 
 
@@ -287,7 +301,7 @@ class TestInterruption:
 
     def interrupt_at(self, monkeypatch, call):
         """Interrupt the call of that number to the Cholesky factor of a measure."""
-        count, original = 0, DenseObjective._factor
+        count, original = 0, LeaveOneOut._factor
 
         def counted(self, point):
             nonlocal count
@@ -296,7 +310,7 @@ class TestInterruption:
                 raise KeyboardInterrupt
             return original(self, point)
 
-        monkeypatch.setattr(DenseObjective, "_factor", counted)
+        monkeypatch.setattr(LeaveOneOut, "_factor", counted)
         return lambda: count
 
     @pytest.mark.parametrize("call", [1, 2, 3, 6])
@@ -317,7 +331,7 @@ class TestInterruption:
         self.interrupt_at(monkeypatch, calls())
         learnt = learn("loo_cve", X, y)
         assert learnt.interrupted
-        assert_allclose(learnt.value, DenseObjective("loo_cve", X, y, None).value(learnt.point))
+        assert_allclose(learnt.value, DENSE_OBJECTIVES["loo_cve"](X, y, None).value(learnt.point))
 
     @each_loo
     def test_in_the_start(self, monkeypatch, name):
@@ -332,7 +346,7 @@ class TestInterruption:
         learnt = learn(name, X, y)
         assert learnt.interrupted
         assert learnt.n_iter == 0
-        assert_allclose(learnt.value, DenseObjective(name, X, y, None).value(learnt.point))
+        assert_allclose(learnt.value, DENSE_OBJECTIVES[name](X, y, None).value(learnt.point))
 
 
 # -------------------------------------------------------------------------------- degenerate

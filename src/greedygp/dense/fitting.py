@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from greedygp.arrays import Array, to_numpy
 from greedygp.data import TrainingData
 from greedygp.dense.checkpoint import Checkpoint, NoCheckpoint
 from greedygp.dense.choosing import Prospects, choose_solver
-from greedygp.dense.learning import learn_hyperparameters
+from greedygp.dense.learning import Schedule, learn_hyperparameters
 from greedygp.dense.posterior import DensePosterior, Recipe
 from greedygp.dense.solvers import make_solver
 from greedygp.dense.solvers.base import Solver
@@ -23,7 +22,6 @@ from greedygp.dense.system import System
 from greedygp.hyperparameters import Point
 from greedygp.kernels.conversion import as_kernel
 from greedygp.progress import Deadline, FitProgress
-from greedygp.start import subset_evidence
 
 __all__ = ["DenseFit", "FittedGP"]
 
@@ -106,19 +104,13 @@ class DenseFit:
             to_numpy(data.y).astype(np.float64).T,
             None if data.weights is None else to_numpy(data.weights).astype(np.float64),
         )
-        if options.objective is None:  # what was not given is all that there is to learn
-            learn = partial(subset_evidence, learn_kernel=False)
-        else:
-            learn = partial(learn_hyperparameters, objective=options.objective)
-        found = learn(
-            kernel,
-            noise,
-            *rows,
+        schedule = Schedule(
+            options.objective,
             n_rows=options.hyperparameter_rows,
             max_iter=LEARNING_ITERATIONS,
             deadline=self.deadline.share(LEARNING_SHARE),
-            random_state=self.rng,
         )
+        found = learn_hyperparameters(schedule, kernel, noise, *rows, random_state=self.rng)
         if found.interrupted:  # there is no model yet that could be kept
             raise KeyboardInterrupt
         return found.point, found.value

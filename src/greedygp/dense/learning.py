@@ -1,61 +1,74 @@
 """Hyperparameters of a full GP: by the evidence, or by what is predicted of left-out rows.
 
 The evidence of a few hundred rows is cheap and has few minima, so every search starts with it. The
-leave-one-out measures go on from there, on more rows. A common factor of kernel and noise does not
-change the residuals: LOO-CVE leaves it undetermined and GPE would have it vanish. Afterwards it is
-set to `mean(r^2 / t)`, what NLGPP would choose, so that the error bars have the right size.
+leave-one-out measures go on from there, on more rows. A common factor of kernel and noise that a
+measure does not tell is set afterwards (:func:`greedygp.hyperparameters.rescaled`).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from greedygp.data import mean_variance
-from greedygp.dense.objectives import DenseObjective
-from greedygp.hyperparameters import Point, moving_parts
+from greedygp.dense.objectives import DENSE_OBJECTIVES, LeaveOneOut
+from greedygp.hyperparameters import Point, moving_parts, rescaled
 from greedygp.kernels import Kernel
+from greedygp.measures import MEASURES
 from greedygp.minimise import Minimum, minimise
 from greedygp.progress import NEVER, Deadline
-from greedygp.start import SUBSET_ROWS, subset_evidence
+from greedygp.start import SUBSET_ROWS, random_rows, subset_evidence
+from greedygp.validation import check_choice
 
-__all__ = ["learn_hyperparameters"]
+__all__ = ["Schedule", "learn_hyperparameters"]
 
 REACH = 100.0  # the largest factor between a kernel parameter's start and where it may go
 OPTIMISER_TOL = 1e-7  # relative improvement of the sum over rows
 START_SHARE = 0.3  # of the time that is left
-SCALELESS = ("loo_cve", "gpe")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """By what hyperparameters are learnt, on how many rows, how long.
+
+    Parameters
+    ----------
+    objective : {"nlml", "loo_cve", "nlgpp", "gpe", None}
+        None: the kernel is held, and the noise is learnt by the evidence.
+    n_rows : int
+        The most rows that are used.
+    max_iter : int
+    deadline : Deadline
+        When to stop with what there is.
+    """
+
+    objective: str | None
+    n_rows: int
+    max_iter: int = 100
+    deadline: Deadline = NEVER
+
+    def __post_init__(self) -> None:
+        check_choice("objective", self.objective, (*DENSE_OBJECTIVES, None))
 
 
 def learn_hyperparameters(
+    schedule: Schedule,
     kernel: Kernel | None,
     noise_variance: float | None,
     X: np.ndarray,
     y: np.ndarray,
     weights: np.ndarray | None = None,
     *,
-    objective: str,
-    n_rows: int,
-    max_iter: int = 100,
-    deadline: Deadline = NEVER,
     random_state: np.random.Generator | int | None = None,
 ) -> Minimum:
-    """Learn hyperparameters on at most `n_rows` random rows.
+    """Learn hyperparameters on random rows.
 
     Parameters
     ----------
-    kernel : Kernel or None
-        The start; None: an ARD Gaussian scaled to the data.
-    noise_variance : float or None
-        Held fixed; None: learnt.
-    X, y : (n, D) and (n, p) or (n,) arrays
-    weights : (n,) array, optional
-        Positive.
-    objective : {"nlml", "loo_cve", "nlgpp", "gpe"}
-    n_rows, max_iter : int
-    deadline : Deadline
-        When to stop with what there is.
-    random_state : Generator, int or None
-        Chooses the rows.
+    schedule : Schedule
+    kernel, noise_variance, X, y, weights, random_state
+        As those of :func:`greedygp.start.subset_evidence`; weights are positive.
 
     Returns
     -------
@@ -65,72 +78,63 @@ def learn_hyperparameters(
     Examples
     --------
     >>> import numpy as np
-    >>> from greedygp.dense.learning import learn_hyperparameters
+    >>> from greedygp.dense.learning import Schedule, learn_hyperparameters
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 6, size=(80, 1))
     >>> y = np.sin(X) + 0.1 * rng.normal(size=X.shape)
-    >>> learnt = learn_hyperparameters(None, None, X, y, objective="nlgpp", n_rows=80)
+    >>> learnt = learn_hyperparameters(Schedule("nlgpp", n_rows=80), None, None, X, y)
     >>> 0.005 < learnt.point.noise_variance < 0.02
     True
     """
     y = y[:, None] if y.ndim == 1 else y
     rng = np.random.default_rng(random_state)
-    loo = objective != "nlml"
+    measure = None if schedule.objective is None else MEASURES.get(schedule.objective)
+    by_evidence = measure is None  # then the start is all that there is
     start = subset_evidence(
         kernel,
         noise_variance,
         X,
         y,
         weights,
-        n_rows=min(n_rows, SUBSET_ROWS) if loo else n_rows,
-        max_iter=max_iter,
-        deadline=deadline.share(START_SHARE) if loo else deadline,
+        n_rows=schedule.n_rows if by_evidence else min(schedule.n_rows, SUBSET_ROWS),
+        max_iter=schedule.max_iter,
+        learn_kernel=schedule.objective is not None,
+        deadline=schedule.deadline if by_evidence else schedule.deadline.share(START_SHARE),
         random_state=rng,
     )
-    if not loo:
+    if measure is None:
         return start
-    if len(X) > n_rows:
-        rows = np.sort(rng.choice(len(X), n_rows, replace=False))
-        X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
-    measure = DenseObjective(objective, X, y, weights)
-    coordinates = moving_parts(
-        start.point, mean_variance(y, weights), noise=noise_variance is None, reach=REACH
-    )
+    objective = LeaveOneOut(measure, *random_rows(X, y, weights, schedule.n_rows, rng))
+    return _search(objective, start, noise_variance is None, schedule)
+
+
+def _search(
+    objective: LeaveOneOut, start: Minimum[Point], learn_noise: bool, schedule: Schedule
+) -> Minimum[Point]:
+    """Minimise a leave-one-out measure from the start, and set the scale if it is free."""
+    variance = mean_variance(objective.y, objective.weights)
+    coordinates = moving_parts(start.point, variance, noise=learn_noise, reach=REACH)
     found = Minimum(start.point, np.nan, np.nan, 0, False, start.interrupted)
     try:
         found = minimise(
-            measure,
+            objective,
             coordinates,
-            max_iter=0 if start.interrupted else max_iter,
-            factor=_sum_over_rows(measure, start.point),
+            max_iter=0 if start.interrupted else schedule.max_iter,
+            factor=objective.sum_over_rows(start.point),
             tol=OPTIMISER_TOL,
-            deadline=deadline,
+            deadline=schedule.deadline,
         )
         found.interrupted |= start.interrupted
-        if objective in SCALELESS and noise_variance is None and not found.interrupted:
-            _set_scale(measure, found)
+        if learn_noise and not objective.measure.tells_scale and not found.interrupted:
+            _set_scale(objective, found)
     except KeyboardInterrupt:
         found.interrupted = True
     return found
 
 
-def _sum_over_rows(measure: DenseObjective, start: Point) -> float:
-    """Return the factor that turns the measure into nats, summed over the rows, near the start.
-
-    A mean of squares is taken relative to where it starts, whatever the units of y.
-    """
-    total = len(measure.X) if measure.weights is None else float(np.sum(measure.weights))
-    if measure.name not in SCALELESS:
-        return 0.5 * total
-    first = measure.value(start)
-    return 0.5 * total / first if np.isfinite(first) and first > 1e-300 else 0.5 * total
-
-
-def _set_scale(measure: DenseObjective, found: Minimum) -> None:
+def _set_scale(objective: LeaveOneOut, found: Minimum[Point]) -> None:
     """Scale kernel and noise, in place, to the size of the left-out residuals, where both may."""
-    factor = measure.scale(found.point)
-    kernel = found.point.kernel.scaled(factor) if np.isfinite(factor) and factor > 0 else None
-    if kernel is None or not kernel.within_bounds():
-        return
-    found.point = Point(kernel, factor * found.point.noise_variance)
-    found.value = measure.value(found.point)
+    point = rescaled(found.point, objective.scale(found.point))
+    if point is not None:
+        found.point = point
+        found.value = objective.value(point)

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.dense.choosing import solver_for_right_hand_sides
-from greedygp.dense.objectives import loo_residuals
+from greedygp.dense.loo import loo_residuals
 from greedygp.dense.solvers import make_solver
 from greedygp.dense.solvers.base import Solver
 from greedygp.dense.solvers.cholesky import factor_of
