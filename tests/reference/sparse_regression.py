@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 APPROXIMATIONS = ("sor", "dtc", "fitc")
-LOO_CRITERIA = ("loo_cve", "nlgpp", "gpe")
+# Criteria without a form of their own for FITC: they choose, and are measured, by DTC's formulas.
+CRITERIA_OF_DTC = ("random", "nlpp", "matching_pursuit", "info_gain")
 DEPENDENT = 1e-9  # a candidate with a smaller share of unexplained variance is not considered
 
 
@@ -318,7 +319,7 @@ def greedy(model, criterion, n_steps, candidates=None):
     basis or numerically dependent on it. Ties go to the lowest index. Criteria without a form of
     their own for FITC choose by the formulas of DTC.
     """
-    if criterion in ("nlpp", "matching_pursuit", "info_gain"):
+    if criterion in CRITERIA_OF_DTC:
         model = replace(model, approximation="dtc")
     pool = model.X if candidates is None else candidates
     model = model.with_basis(pool[:0])
@@ -339,7 +340,7 @@ def greedy(model, criterion, n_steps, candidates=None):
 
 def values_along(model, criterion, basis):
     """Compute the measure of ``criterion`` after each vector of ``basis`` in order."""
-    if criterion in ("nlpp", "matching_pursuit", "info_gain", "random"):
+    if criterion in CRITERIA_OF_DTC:
         model = replace(model, approximation="dtc")
     return np.array(
         [model.with_basis(basis[:m]).measure(criterion) for m in range(1, len(basis) + 1)]

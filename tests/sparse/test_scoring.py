@@ -1,11 +1,13 @@
-"""Leave-one-out scores of candidates: tiles, and a scoring class for every measure."""
+"""Leave-one-out scores of candidates: tiles, and fast classes against the measures' formulas."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from greedygp.measures import MEASURES
-from greedygp.sparse.scoring import SCORES, candidate_sums
+from greedygp.measures import MEASURES, LooMeasure
+from greedygp.sparse.criteria import LeaveOneOut
+from greedygp.sparse.scoring import MeasureScore, candidate_sums
+from names import APPROXIMATIONS
 
 BASIS = [4, 17, 0, 25]
 OTHERS = np.array([1, 8, 14, 20])
@@ -13,8 +15,34 @@ OTHERS = np.array([1, 8, 14, 20])
 pytestmark = pytest.mark.usefixtures("three_blocks")
 
 
-def test_every_measure_can_be_scored():
-    assert set(SCORES) == {type(measure) for measure in MEASURES.values()}
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize("name", MEASURES)
+def test_fast_scores_follow_the_formula(SmallProblem, name, approximation, weights):
+    """A measure without a class of its own is scored by its formula: the fast ones agree."""
+    problem = SmallProblem(p=2, weights=weights)
+    state = problem.grown(BASIS, approximation=approximation, keep_v=True)
+    found = problem.evaluate(state, OTHERS)
+    score = MeasureScore(state, found, MEASURES[name])
+    plain = score.whole(state.rows.sum(score.block))
+    assert_allclose(candidate_sums(state, found, MEASURES[name]), plain, rtol=1e-10)
+
+
+def test_a_measure_of_ones_own_can_be_scored(SmallProblem):
+    """The formula is enough: scores are what the measure is with the candidate."""
+
+    class RootError(LooMeasure):
+        name = "root"
+
+        def each(self, xp, square, t):
+            return xp.sqrt(square + t)
+
+    problem = SmallProblem(p=2, weights=True)
+    criterion = LeaveOneOut(RootError())
+    state = problem.grown(BASIS, keep_v=True)
+    scores = criterion.score(state, problem.evaluate(state, OTHERS))
+    expected = [criterion.value(problem.grown([*BASIS, j], keep_v=True)) for j in OTHERS]
+    assert_allclose(scores, expected, rtol=1e-7)
 
 
 @pytest.mark.parametrize("weights", [False, True])

@@ -5,7 +5,8 @@ turns the whitened leverage into `leverage + zeta^2`, the fit into `fit + w_j ze
 `q + v^2`. Scoring is elementwise over c x n entries. It goes through a few candidates at a time, in
 place, so that it stays in the processor's cache, in whitened units (variances divided by lam).
 
-Every measure has a small class of its own here, listed in `SCORES`.
+The measures of the papers have small classes of their own, listed in `SCORES`, which save passes
+over the entries. Any other measure goes by :class:`MeasureScore`, which needs only its formula.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from greedygp.sparse.loo import SMALLEST, prior_left, sum_of_prior_left
 from greedygp.sparse.row_state import SparseRows
 from greedygp.sparse.state import SparseState
 
-__all__ = ["SCORES", "TileScore", "candidate_sums"]
+__all__ = ["SCORES", "MeasureScore", "TileScore", "candidate_sums"]
 
 TILE = 60_000  # entries of a tile of scores
 # With many (cached) candidates threads pay, if their operations are long enough.
@@ -28,7 +29,8 @@ MANY, LARGE_TILE = 120, 300_000
 
 def candidate_sums(state: SparseState, candidates: Candidates, measure: LooMeasure) -> np.ndarray:
     """Return the sums over the rows that the measure would have with each candidate."""
-    score = SCORES[type(measure)](state, candidates)
+    kind = SCORES.get(type(measure))
+    score = MeasureScore(state, candidates, measure) if kind is None else kind(state, candidates)
     return score.whole(state.rows.sum(score.block, light=len(candidates) < MANY))
 
 
@@ -140,6 +142,21 @@ class TileScore:
                 total += rows.common_noise * self.backend.row_dots(work, work)
         return total / len(self.w)
 
+    def _with_prior_variances(self, total: np.ndarray) -> np.ndarray:
+        """Add the prior's part of the variances, `sum w (k - q)` with each candidate in q."""
+        if not self.state.uses_prior_variance:
+            return total
+        total = total + sum_of_prior_left(self.state)
+        return total - self.state.noise_variance * self._new_trace()
+
+    def _new_trace(self) -> np.ndarray:
+        """Return what each candidate adds to `tr(V V')`, in O(m^2) (the paper's `E` is `L_B`)."""
+        candidates = self.candidates
+        if candidates.stable:
+            return candidates.base2 / candidates.e2
+        p = candidates.z - candidates.nu @ self.state.L_B.lower
+        return (np.sum(p * p, axis=1) + candidates.d2) / candidates.e2 - 1.0
+
 
 class SquaredErrorScore(TileScore):
     """LOO-CVE."""
@@ -159,50 +176,28 @@ class ExpectedErrorScore(TileScore):
         return errors + self.backend.sums(variance, axis=1)
 
     def whole(self, total: np.ndarray) -> np.ndarray:
-        if not self.state.uses_prior_variance:
-            return total
-        total = total + sum_of_prior_left(self.state)
-        return total - self.state.noise_variance * self._new_trace()
-
-    def _new_trace(self) -> np.ndarray:
-        """Return what each candidate adds to `tr(V V')`, in O(m^2) (the paper's `E` is `L_B`)."""
-        candidates = self.candidates
-        if candidates.stable:
-            return candidates.base2 / candidates.e2
-        p = candidates.z - candidates.nu @ self.state.L_B.lower
-        return (np.sum(p * p, axis=1) + candidates.d2) / candidates.e2 - 1.0
+        return self._with_prior_variances(total)
 
 
-class DensityConstants(RowConstants):
-    """What the predictive density needs besides."""
+class VarianceConstants(RowConstants):
+    """What a measure of each row's variance needs besides."""
 
     def __init__(self, state: SparseState, block: SparseRows):
         super().__init__(state, block)
-        make, xp = state.backend.asarray, state.backend.xp
+        make = state.backend.asarray
+        self.lam = make(block.lam)
         self.prior_left = make(prior_left(block) / block.lam) if state.keep_v else None
-        # Eight factors of t / lam <= k / s2 + 1 / SMALLEST must not overflow.
-        self.logs_can_be_shared = float(xp.max(block.prior / block.lam)) < 1e30
 
 
-class PredictiveDensityScore(TileScore):
-    """NLGPP."""
+class VarianceScore(TileScore):
+    """A measure that needs each row's variance, with the prior's part of it."""
 
-    constants = DensityConstants
+    constants = VarianceConstants
 
     def __init__(self, state: SparseState, candidates: Candidates):
         super().__init__(state, candidates)
         self.inverse_e = self.backend.asarray(1.0 / np.sqrt(candidates.e2))[:, None]
         self.zero = self.backend.asarray(0.0)
-
-    def tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
-        self._variances(rows, left, variance)
-        if self.state.uses_prior_variance:
-            self._add_prior(block, rows, part, variance, work)
-        logs = self._sum_of_logs(variance, rows)
-        return logs + self._standardised_errors(rows, zeta, left, part, variance, work)
-
-    def whole(self, total: np.ndarray) -> np.ndarray:
-        return total + self.state.weighted_log_noise
 
     def _add_prior(self, block, rows, part, variance, work) -> None:
         """Add `(k - q - v^2) / lam` to the variance, in place."""
@@ -214,6 +209,58 @@ class PredictiveDensityScore(TileScore):
         self.backend.subtract(rows.prior_left, work, out=work)
         self.backend.maximum(work, self.zero, out=work)
         variance += work
+
+
+class MeasureScore(VarianceScore):
+    """Any measure, by its formula."""
+
+    def __init__(self, state: SparseState, candidates: Candidates, measure: LooMeasure):
+        super().__init__(state, candidates)
+        self.measure = measure
+
+    def tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
+        self._variances(rows, left, variance)
+        if self.measure.needs_each_variance and self.state.uses_prior_variance:
+            self._add_prior(block, rows, part, variance, work)
+        square = self.backend.xp.zeros_like(variance)
+        for k in range(len(self.w)):
+            self._errors(rows, zeta, left, part, k, work)
+            work *= work
+            square += work
+        square *= rows.lam if rows.weight is None else rows.lam / rows.weight
+        square /= len(self.w)
+        variance *= rows.lam
+        each = self.measure.each(self.backend.xp, square, variance)
+        return self.backend.sums(each if rows.weight is None else each * rows.weight, axis=1)
+
+    def whole(self, total: np.ndarray) -> np.ndarray:
+        return self._with_prior_variances(total) if self.measure.adds_variance else total
+
+
+class DensityConstants(VarianceConstants):
+    """What the predictive density needs besides."""
+
+    def __init__(self, state: SparseState, block: SparseRows):
+        super().__init__(state, block)
+        # Eight factors of t / lam <= k / s2 + 1 / SMALLEST must not overflow.
+        largest = float(state.backend.xp.max(block.prior / block.lam))
+        self.logs_can_be_shared = largest < 1e30
+
+
+class PredictiveDensityScore(VarianceScore):
+    """NLGPP."""
+
+    constants = DensityConstants
+
+    def tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
+        self._variances(rows, left, variance)
+        if self.state.uses_prior_variance:
+            self._add_prior(block, rows, part, variance, work)
+        logs = self._sum_of_logs(variance, rows)
+        return logs + self._standardised_errors(rows, zeta, left, part, variance, work)
+
+    def whole(self, total: np.ndarray) -> np.ndarray:
+        return total + self.state.weighted_log_noise
 
     def _standardised_errors(self, rows, zeta, left, part, variance, work) -> np.ndarray:
         """Return the mean over the targets of `sum w r^2 / t`. Overwrites `zeta` at the last."""
