@@ -180,7 +180,7 @@ def _naming_columns(error: Exception, X: Any) -> Exception:
         return error
     return ValueError(
         f"The columns {', '.join(map(repr, wrong))} of X are not numbers: encode them "
-        f"(scikit-learn's OneHotEncoder, say) or leave them out. ({error})"
+        f"(for instance with scikit-learn's OneHotEncoder) or leave them out. ({error})"
     )
 
 

@@ -1,4 +1,4 @@
-"""`greedygp datasets`: data to try things on, where they come from, and as files."""
+"""`greedygp datasets`: data to try things on, listed or written as CSV files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def datasets(screen: Screen, name: str | None, out: str | None) -> None:
     """List data sets, or write the one called NAME as a CSV file.
 
     Sets come with scikit-learn, are generated, lie in the folder that GREEDYGP_DATA names, or are
-    fetched from OpenML, any of whose sets is had by openml:NAME.
+    fetched from OpenML: openml:NAME gives any of its sets.
     """
     if name is None:
         lines = _listed()

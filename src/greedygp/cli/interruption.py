@@ -24,7 +24,7 @@ def remember(code: Code) -> None:
 
 
 def forget() -> None:
-    """Begin anew."""
+    """Forget earlier requests."""
     _asked.clear()
 
 

@@ -1,4 +1,4 @@
-"""`greedygp predict`: a model and new rows in, predictions out, a chunk of rows at a time."""
+"""`greedygp predict`: a model and new rows in, predictions out, one chunk of rows at a time."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _with_kept(rows: pandas.DataFrame, kept: list[str], part: Any) -> pandas.Dat
 
 @contextlib.contextmanager
 def _writer(out: str) -> Iterator[Any]:
-    """Give a function that writes one part of the predictions after the other."""
+    """Give a function that writes the predictions, part by part."""
     from greedygp.persistence import replacing
 
     suffix = Path(out).suffix.lower()

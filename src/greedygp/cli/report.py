@@ -25,8 +25,8 @@ __all__ = ["report"]
 def report(screen: Screen, model: str, data: str, out: str, **options: Any) -> None:
     """Write a page about MODEL, judged on DATA, a table with the target.
 
-    Given the very file that the model was fitted to, the rows held out then are used again, and
-    no others.
+    If DATA is the file that the model was fitted to, only the rows that were held out then are
+    used.
     """
     check_writable(out, model, data)
     table_model = loaded(model)

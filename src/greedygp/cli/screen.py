@@ -102,7 +102,7 @@ class Screen:
 
     @contextlib.contextmanager
     def progress(self) -> Iterator[tuple]:
-        """Give callbacks for a fit that draw a progress bar, where someone looks."""
+        """Give callbacks that draw the progress of a fit, if there is a terminal."""
         if self.quiet or self.as_json or not self.err.is_terminal:
             yield ()
             return
@@ -120,7 +120,7 @@ class Screen:
 
     @contextlib.contextmanager
     def counter(self, what: str) -> Iterator[Any]:
-        """Give a function that is told how many more rows are done."""
+        """Give a function to call with the number of further rows that are done."""
         if self.quiet or self.as_json or not self.err.is_terminal:
             yield lambda rows: None
             return
@@ -156,7 +156,7 @@ class FitBars:
             self.known[id(context)] = self.bars.add_task(name, total=context.max_subtasks)
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
-        """Advance the bar of the stage that a step belongs to; end that of a stage."""
+        """Advance the bar of the stage that a finished step belongs to; close that of a stage."""
         if id(context) in self.known:
             bar = self.known.pop(id(context))
             self.bars.update(bar, total=max(1, self.bars.tasks[bar].completed))

@@ -1,7 +1,7 @@
 """Models in files that can be opened without running anything that is inside them.
 
 A model file is a zip archive in skops' format: a tree of types and plain values in `schema.json`,
-one `.npy` file an array, and `greedygp.json`, a header with the format's version, which is read
+one `.npy` file per array, and `greedygp.json`, a header with the format's version, which is read
 first and can be read alone. The rules that keep a file harmless:
 
 - members are stored, not compressed, and are together no larger than the file: opening a file

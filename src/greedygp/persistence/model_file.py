@@ -121,7 +121,7 @@ def portable(value: Any, _known: dict[int, Any] | None = None) -> Any:
         vars(copy).update({key: portable(item, known) for key, item in attributes.items()})
     else:
         copy = value
-    known[id(value)] = value, copy  # the value is held, so that its id is not given anew
+    known[id(value)] = value, copy  # keeps the value, so that its id is not reused
     return copy
 
 

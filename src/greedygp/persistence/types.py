@@ -11,7 +11,7 @@ __all__ = ["LOADERS", "PACKAGES", "is_allowed"]
 
 PACKAGES = ("greedygp", "sklearn", "numpy")
 
-# Nodes of plain values, with the one type that each may make. There is none that calls a
+# Nodes of plain values, with the one type that each may make. None of them calls a
 # constructor with arguments from the file.
 PLAIN = {
     "DictNode": "dict",

@@ -238,7 +238,7 @@ class Calibration:
     edges : (bins + 1,) array
         Of the histogram of the probability integral transform (PIT).
     density : (bins,) array
-        1 everywhere where the distributions are right.
+        1 everywhere if the distributions are right.
     levels, shares : (levels,) arrays
         Nominal level of an interval and the share of the targets inside it.
     band : float
@@ -271,7 +271,7 @@ class Reliability:
     confidence, accuracy : (bins,) arrays
         Mean predicted probability of the likeliest class, and share of rows where it was right.
     count : (bins,) int array
-        Rows; bins without any are left out.
+        Rows; empty bins are left out.
     error : float
         Expected calibration error: the mean gap of the two, weighted by rows.
     """

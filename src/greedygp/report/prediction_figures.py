@@ -124,7 +124,7 @@ def reliability(subject: Subject) -> Figure | None:
     ]
     chart.trace(figures.confidence, figures.accuracy, titles, radius=4)
     caption = (
-        "On the line where a class predicted with some probability is right that often; below it, "
+        "Points on the line: a class is right as often as its probability says. Below it, "
         f"the model is too sure of itself. Mean gap: {figures.error:.3f}."
     )
     return Figure("calibration", "Calibration of the probabilities", [chart.svg()], caption)

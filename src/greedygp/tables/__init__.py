@@ -1,8 +1,9 @@
 """Tables: reading files, columns into numbers, and models that remember how.
 
-`read` and `chunks` read CSV, TSV, Parquet, Feather and `.npz` files; an `Encoder` decides for each
-column how it becomes numbers and does it again for new rows; a `TableModel` is an estimator with
-its encoder, its target and what is known of its making. The command line is made of these.
+`read` and `chunks` read files (`source.py`, `text.py`, `binary.py`). `plans.py` decides what each
+column is, and an `Encoder` turns it into features, the same way for new rows. `targets.py` looks
+after the target. `training.py` puts them together, and a `TableModel` is the result: an estimator
+with its encoder, its target, and how it was made. The command line is made of these.
 """
 
 from typing import TYPE_CHECKING

@@ -213,7 +213,7 @@ class Encoder:
 
 
 def _fitted(name: str, plan: Plan, values: pandas.Series) -> Column | None:
-    """Return how a column becomes features; None: it says nothing."""
+    """Return how a column becomes features; None: it is constant or empty."""
     n_missing = int(values.isna().sum())
     if n_missing == len(values):
         return None

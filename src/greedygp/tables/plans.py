@@ -68,7 +68,7 @@ class Plans:
     assumptions : list of str
         Sentences about what had to be guessed.
     problems : list of str
-        Sentences about what must be mended.
+        Sentences about what must be corrected.
     """
 
     columns: dict[str, Plan] = field(default_factory=dict)
@@ -221,7 +221,7 @@ def _example(present: pandas.Series, wrong: np.ndarray) -> str:
 
 
 def _slips(name: str, present: pandas.Series, wrong: np.ndarray) -> str:
-    """Say that a few values of a column are no numbers, and what can be done."""
+    """Say that a few values of a column are not numbers, and what can be done."""
     words = sorted({str(present.iloc[k]).strip() for k in wrong})
     remedy = (
         f"Correct the file, leave the column out with --drop {name!r}, or read it as words with "

@@ -305,6 +305,6 @@ def _ended_early(estimator: Any, seconds: float) -> bool:
 
 
 def _basis_size(estimator: Any) -> int | None:
-    """Return the number of basis vectors, of all classes together."""
+    """Return the number of basis vectors, summed over the classes."""
     size = getattr(estimator, "n_basis_", None)
     return None if size is None else int(np.sum(size))

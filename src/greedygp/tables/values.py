@@ -68,13 +68,13 @@ def _ungrouped(value: Any) -> Any:
 
 
 def is_grouped(values: pandas.Series, wrong: np.ndarray) -> bool:
-    """Tell whether all values that are no plain numbers have currency signs or grouped digits."""
+    """Tell whether all values that are not plain numbers have currency signs or grouped digits."""
     written = [str(value).strip() for value in values.iloc[wrong]]
     return bool(written) and all(map(GROUPED.fullmatch, written))
 
 
 def has_decimal_commas(values: pandas.Series, wrong: np.ndarray) -> bool:
-    """Tell whether all values that are no plain numbers are numbers with a decimal comma."""
+    """Tell whether all values that are not plain numbers have a decimal comma."""
     written = [str(value).strip() for value in values.iloc[wrong]]
     return bool(written) and all(map(DECIMAL_COMMA.fullmatch, written))
 
