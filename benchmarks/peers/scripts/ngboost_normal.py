@@ -15,6 +15,7 @@ from benchmarks.peers.exchange import Predict, Request, serve, without_a_tenth
 def fit(request: Request) -> Predict:
     options = request.options
     X, X_held, y, y_held = without_a_tenth(request)
+    np.random.seed(options["seed"])  # noqa: NPY002 - NGBoost's trees draw from the global state
     model = NGBRegressor(
         n_estimators=options["iterations"], random_state=options["seed"], verbose=False
     )
