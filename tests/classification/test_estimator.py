@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_ndtr, ndtr
 from sklearn.base import clone, is_classifier
-from sklearn.callback import FitCallback, ScoringMonitor
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -306,63 +305,6 @@ def test_class_weight():
 
 
 # ------------------------------------------------------------------------- callbacks and time
-
-
-class Recorder(FitCallback):
-    """Counts what ends, and asks to stop after so many basis vectors."""
-
-    max_propagation_depth = None
-
-    def __init__(self, stop_after=None):
-        self.stop_after, self.names = stop_after, []
-
-    def setup(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context, **kwargs):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **kwargs):
-        self.names.append(context.task_name)
-        return self.stop_after is not None and self.names.count("basis vector") >= self.stop_after
-
-    def teardown(self, estimator, context):
-        pass
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_callbacks(classes):
-    X, y = data(classes=classes)
-    recorder = Recorder()
-    fixed().set_callbacks(recorder).fit(X, y)
-    assert recorder.names.count("basis vector") == 8 * (1 if classes == 2 else 3)
-    assert recorder.names[-1] == "fit"
-    stopper = Recorder(stop_after=3)
-    model = fixed().set_callbacks(stopper).fit(X, y)
-    first = model if classes == 2 else None
-    if first is not None:
-        assert first.n_basis_ == 3
-        assert first.stop_reason_ == "callback"
-    learning = Recorder()
-    SparseGPClassifier(max_basis=8, rounds=1, refine=False, random_state=0).set_callbacks(
-        learning
-    ).fit(X, y)
-    assert "iteration" in learning.names
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_scoring_monitor(classes):
-    """The model as of each step is given to the callbacks, with the labels as they were given."""
-    X, y = data(classes=classes)
-    names = np.array(["a", "b", "c"])[y]
-    monitor = ScoringMonitor(scoring="accuracy")
-    model = fixed(ep_passes=0).set_callbacks(monitor).fit(X, names)
-    logs = monitor.get_logs()
-    logs = logs[0] if isinstance(logs, list) else logs
-    scores = [row["accuracy"] for row in logs.data if row["task_name"] == "basis vector"]
-    assert len(scores) == 8 * (1 if classes == 2 else 3)
-    assert scores[-1] > scores[0]
-    assert_allclose(scores[-1], model.score(X, names))
 
 
 @pytest.mark.parametrize("objective", [None, "loo"])

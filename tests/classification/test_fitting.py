@@ -5,7 +5,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.callback import FitCallback
+from sklearn.callback import FitCallback, ScoringMonitor
 
 from classification.models import data, fixed
 from greedygp import SparseGPClassifier
@@ -17,12 +17,13 @@ from greedygp.progress import NEVER
 
 
 class Stages(FitCallback):
-    """Notes what ends, and the model as of then."""
+    """Notes what ends, and the model as of then; asks to stop after so many basis vectors."""
 
     max_propagation_depth = None
 
-    def __init__(self, X):
-        self.X, self.names, self.probabilities = X, [], []
+    def __init__(self, X, stop_after=None):
+        self.X, self.stop_after = X, stop_after
+        self.names, self.probabilities = [], []
 
     def setup(self, estimator, context):
         pass
@@ -33,6 +34,7 @@ class Stages(FitCallback):
     def on_fit_task_end(self, estimator, context, *, fitted_estimator):
         self.names.append(context.task_name)
         self.probabilities.append(fitted_estimator.predict_proba(self.X))
+        return self.stop_after is not None and self.names.count("basis vector") >= self.stop_after
 
     def teardown(self, estimator, context):
         pass
@@ -104,3 +106,38 @@ def test_largest_basis(rows, options, largest):
         SparseGPClassifier(**options), problem, start, np.random.default_rng(0), None, NEVER
     )
     assert fit.limit == largest
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_callbacks(classes):
+    X, y = data(classes=classes)
+    recorder = Stages(X)
+    fixed().set_callbacks(recorder).fit(X, y)
+    assert recorder.names.count("basis vector") == 8 * (1 if classes == 2 else 3)
+    assert recorder.names[-1] == "fit"
+    stopper = Stages(X, stop_after=3)
+    model = fixed().set_callbacks(stopper).fit(X, y)
+    first = model if classes == 2 else None
+    if first is not None:
+        assert first.n_basis_ == 3
+        assert first.stop_reason_ == "callback"
+    learning = Stages(X)
+    SparseGPClassifier(max_basis=8, rounds=1, refine=False, random_state=0).set_callbacks(
+        learning
+    ).fit(X, y)
+    assert "iteration" in learning.names
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_scoring_monitor(classes):
+    """The model as of each step is given to the callbacks, with the labels as they were given."""
+    X, y = data(classes=classes)
+    names = np.array(["a", "b", "c"])[y]
+    monitor = ScoringMonitor(scoring="accuracy")
+    model = fixed(ep_passes=0).set_callbacks(monitor).fit(X, names)
+    logs = monitor.get_logs()
+    logs = logs[0] if isinstance(logs, list) else logs
+    scores = [row["accuracy"] for row in logs.data if row["task_name"] == "basis vector"]
+    assert len(scores) == 8 * (1 if classes == 2 else 3)
+    assert scores[-1] > scores[0]
+    assert_allclose(scores[-1], model.score(X, names))
