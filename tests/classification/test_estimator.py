@@ -304,7 +304,7 @@ def test_class_weight():
     assert_allclose(by_hand.predict_proba(X), balanced.predict_proba(X))
 
 
-# ------------------------------------------------------------------------- callbacks and time
+# ------------------------------------------------------------------------ interruption, time
 
 
 @pytest.mark.parametrize("objective", [None, "loo"])
