@@ -11,3 +11,5 @@ CRITERIA = (
     "gpe",
 )
 APPROXIMATIONS = ("sor", "dtc", "fitc")
+OBJECTIVES = ("nlml", "vfe", "loo_cve", "nlgpp", "gpe")
+DENSE_OBJECTIVES = tuple(name for name in OBJECTIVES if name != "vfe")

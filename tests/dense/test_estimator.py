@@ -21,6 +21,7 @@ from dense.models import KERNEL, NAMES, NOISE, data, dense, fixed
 from greedygp.dense import fitting
 from greedygp.dense.estimator import GPRegressor
 from greedygp.kernels import Gaussian, Linear, Matern
+from names import DENSE_OBJECTIVES
 from reference.dense_regression import DenseGP
 from reference.sparse_objectives import dense_kernel
 from waves import truth
@@ -265,7 +266,7 @@ def test_only_what_is_not_given_is_learnt_without_an_objective():
     assert kernel.score(X, y) > 0.7
 
 
-@pytest.mark.parametrize("objective", ["nlml", "loo_cve", "nlgpp", "gpe"])
+@pytest.mark.parametrize("objective", DENSE_OBJECTIVES)
 def test_every_objective_learns_something(objective):
     X, y = data(n=80)
     model = GPRegressor(objective=objective, random_state=0).fit(X, y)

@@ -15,11 +15,11 @@ from greedygp.dense.objectives import DENSE_OBJECTIVES
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.hyperparameters import Point
 from greedygp.kernels import Constant, Gaussian, Linear, Matern
+from names import DENSE_OBJECTIVES as NAMES
 from pairwise import each_pair
 from reference.dense_objectives import objective_value
 from reference.sparse_objectives import dense_kernel
 
-NAMES = ("nlml", "loo_cve", "nlgpp", "gpe")
 KERNELS = {
     "ARD Gaussian": ARD,
     "Matern 0.5": Matern(nu=0.5, variance=1.3, length_scale=[0.8, 1.2]),

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from reference.loo_formulas import LOO_FORMULAS
 from reference.sparse_objectives import STEP, dense_kernel
 
 
@@ -53,11 +54,7 @@ def objective_value(name, kernel, noise_variance, X, y, weights=None):
         log_det = np.log(sign) + log_abs_det + copies
         return 0.5 * np.sum(y * np.linalg.solve(C, y)) + 0.5 * y.shape[1] * log_det
     r, t = leave_one_out(kernel, noise_variance, X, y, weights)
-    each = np.mean(r**2, axis=1)
-    if name == "nlgpp":
-        each = each / t + np.log(t)
-    elif name == "gpe":
-        each = each + t
+    each = LOO_FORMULAS[name](np.mean(r**2, axis=1), t)
     return np.sum(w * each) / np.sum(w)
 
 

@@ -20,6 +20,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from reference.loo_formulas import LOO_FORMULAS
+
 STEP = 1e-30
 
 
@@ -78,12 +80,8 @@ def objective_value(name, kernel, noise_variance, X, y, basis, weights=None, app
         return nlml + (p * np.sum(w * unexplained) / (2 * noise_variance) if name == "vfe" else 0)
     residual, spread = leave_one_out(Q, lam, y, w)
     t = noise_variance + spread + (0 if approximation == "sor" else unexplained)
-    each = residual**2
-    if name == "nlgpp":
-        each = each / t[:, None] + np.log(t)[:, None]
-    elif name == "gpe":
-        each = each + t[:, None]
-    return np.sum(w * np.mean(each, axis=1)) / np.sum(w)
+    each = LOO_FORMULAS[name](np.mean(residual**2, axis=1), t)
+    return np.sum(w * each) / np.sum(w)
 
 
 def leave_one_out(Q, lam, y, w):

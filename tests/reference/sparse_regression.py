@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from reference.loo_formulas import LOO_FORMULAS
+
 APPROXIMATIONS = ("sor", "dtc", "fitc")
 # Criteria without a form of their own for FITC: they choose, and are measured, by DTC's formulas.
 CRITERIA_OF_DTC = ("random", "nlpp", "matching_pursuit", "info_gain")
@@ -170,25 +172,11 @@ class SparseGP:
 
     # -- measures --------------------------------------------------------------------------
 
-    def _row_mean(self, per_row):
-        """Weighted mean over the rows, plain mean over the target columns."""
-        return np.average(per_row.mean(axis=1), weights=self.weights)
-
-    def loo_cve(self):
-        """Equation (2): mean squared leave-one-out residual."""
-        mean, _ = self.leave_one_out()
-        return self._row_mean((self.y - mean) ** 2)
-
-    def nlgpp(self):
-        """Equation (3): Geisser's surrogate predictive probability, up to constants."""
+    def loo_measure(self, name):
+        """Weighted mean over the rows of a leave-one-out measure, targets averaged."""
         mean, variance = self.leave_one_out()
-        t = variance[:, None]
-        return self._row_mean((self.y - mean) ** 2 / t + np.log(t))
-
-    def gpe(self):
-        """Equation (4): Geisser's surrogate predictive mean squared error."""
-        mean, variance = self.leave_one_out()
-        return self._row_mean((self.y - mean) ** 2 + variance[:, None])
+        square = np.mean((self.y - mean) ** 2, axis=1)
+        return np.average(LOO_FORMULAS[name](square, variance), weights=self.weights)
 
     def nlml(self):
         """Negative log density of all targets, repeated rows included, summed over columns.
@@ -216,10 +204,9 @@ class SparseGP:
         return np.sum(0.5 * a * (H @ a) - b * a)
 
     def measure(self, name):
+        if name in LOO_FORMULAS:
+            return self.loo_measure(name)
         return {
-            "loo_cve": self.loo_cve,
-            "nlgpp": self.nlgpp,
-            "gpe": self.gpe,
             "nlml": self.nlml,
             "nlpp": self.nlpp,
             "matching_pursuit": self.nlpp,

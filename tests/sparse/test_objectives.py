@@ -17,12 +17,12 @@ from greedygp.arrays import Backend
 from greedygp.kernels import Constant, Gaussian, Linear, Matern
 from greedygp.sparse.objectives import OBJECTIVES, SparseObjective
 from names import APPROXIMATIONS
+from names import OBJECTIVES as NAMES
 from pairwise import each_pair
 from reference.sparse_objectives import dense_kernel, objective_gradient, objective_value
 from reference.sparse_regression import SparseGP
 from tolerances import assert_close
 
-NAMES = ("nlml", "vfe", "loo_cve", "nlgpp", "gpe")
 CASES = [(n, a) for n in NAMES for a in APPROXIMATIONS if n != "vfe" or a == "dtc"]
 GRADIENTS = ("theta", "log_noise", "basis")
 ARD = Gaussian(variance=1.3, length_scale=[0.5, 0.9])
