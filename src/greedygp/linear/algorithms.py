@@ -1,13 +1,13 @@
 """The algorithms of the sparse linear regressors, each with its parameters.
 
-=============================  ==========================================  =======================
+=============================  ===========================================  ======================
 algorithm                      an action of the greedy loop                 where
-=============================  ==========================================  =======================
+=============================  ===========================================  ======================
 `FastGCV`, `FastRVM`           add, re-estimate or delete a function        `selection`
 `OrthogonalLeastSquares`       add a function, weights by least squares     `orthogonal_selection`
 `RegularisedForwardSelection`  add a function, one ridge for all by GCV     `ridge_selection`
 `LocalRidge`                   set the next ridge to its optimum by GCV     `local_ridge`
-=============================  ==========================================  =======================
+=============================  ===========================================  ======================
 
 An algorithm makes a model to begin with, and runs the loop on it; :class:`LinearSelection` is what
 their models have in common. The classifier's algorithm is in `laplace`.
@@ -150,7 +150,7 @@ class ForwardAlgorithm(Algorithm):
     Parameters
     ----------
     tol : float
-        Relative decrease of the measure that counts as one.
+        Relative decrease of GCV, or of another criterion, that counts as one.
     max_basis : int or None
         None: up to the number of rows.
     patience : int or None

@@ -10,9 +10,9 @@ whose plain least squares is the weighted least squares of the original with an 
 `Phi~` is never formed. Products use `Phi~'Y = Phi'(W^1/2 Y) - means (1'W^1/2 Y)`, and `Phi` itself
 is held only where it takes less than `memory_limit` bytes; else it is made again, tile by tile.
 
-Shapes: `N` rows, `M` columns, `k` right-hand sides. A matrix of several columns is stored with
-one column of the dictionary a line, so that a column is contiguous. Cost of a product: N M k
-multiply-adds, of which k = 1 is bound by memory, 8 N M bytes.
+Shapes: `N` rows, `M` columns, `k` right-hand sides. Several columns of the dictionary are stored as
+the lines of a matrix, so that a column is contiguous. A product costs N M k multiply-adds; with
+k = 1 it is bound by memory, 8 N M bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["MEMORY_LIMIT", "Dictionary", "Store"]
 
 MEMORY_LIMIT = 2**29
 TILE_BYTES = 2**25
-RENT = 16  # the share 1/RENT of all Gram rows, one by one, costs as much as all at once
+WHOLE_GRAM = 16  # one Gram row in so many, each made alone, costs as much as all of them at once
 CONSTANT = 1e-12  # a centred column of a smaller share of its norm is rounding
 
 
@@ -70,7 +70,7 @@ class Dictionary:
     ----------
     n_rows, n_columns : int
     tile : callable (slice or index array) -> (k, N) array
-        Raw columns, one a line; where none are held it is a new array.
+        Raw columns as lines; where none are held it is a new array.
     held : (M, N) array or None
         All of them, where they are held.
     weights : (N,) array or None
@@ -151,7 +151,7 @@ class Dictionary:
     # --- columns and products -----------------------------------------------------------------
 
     def columns(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Return weighted, centred columns, (k, N), one a line."""
+        """Return weighted, centred columns as lines, (k, N)."""
         indices = np.asarray(indices, dtype=np.intp)
         columns = np.ascontiguousarray(self._tile(indices))
         if self.intercept:
@@ -188,7 +188,7 @@ class Dictionary:
         the `likely` next ones are computed with it and kept. When so many have been asked for
         that all together would have cost no more, and they fit, all are computed.
         """
-        if self._whole is None and self._asked > self.n_columns // RENT and self._fits:
+        if self._whole is None and self._asked > self.n_columns // WHOLE_GRAM and self._fits:
             self._whole = self._whole_gram()
         if self._whole is not None:
             return self._whole[index]

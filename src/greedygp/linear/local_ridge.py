@@ -100,6 +100,7 @@ class LocalRidgeSelection(LinearSelection):
     def recompute(self) -> None:
         """Compute P, the trace and the error from their definitions, in place."""
         chosen = self.chosen
+        self._size = len(chosen)
         self.P = np.eye(self.n)
         if len(chosen):
             lines = self.lines[chosen] / np.sqrt(self.zeta[chosen])[:, None]
@@ -110,7 +111,7 @@ class LocalRidgeSelection(LinearSelection):
 
     @property
     def size(self) -> int:
-        return len(self.chosen)
+        return self._size
 
     @property
     def value(self) -> float:
@@ -187,6 +188,7 @@ class LocalRidgeSelection(LinearSelection):
         )
         self.trace = float(without.trace - without.u * x)
         self.zeta[action.index] = after
+        self._size += (action.name == "add") - (action.name == "delete")
 
     def _without(self, j: int) -> tuple[np.ndarray, Without]:
         """Return P_-j phi and the model without column j."""

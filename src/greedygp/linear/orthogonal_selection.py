@@ -9,7 +9,7 @@ a new direction `q` changes the residuals of all candidates by
 
     r <- r - (q't) a,    gamma <- gamma - a^2,    a = q'Phi:
 
-one product of N x M a step. There is no ridge: the weights are those of least squares on the
+one product of N x M in a step. There is no ridge: the weights are those of least squares on the
 chosen columns. The size is the minimum of a criterion of the residual sum of squares E with m of
 n degrees of freedom used,
 
