@@ -13,6 +13,7 @@ from greedygp.tables import (  # noqa: E402
     TableModel,
 )
 from greedygp.tables.targets import take_target  # noqa: E402
+from greedygp.tables.training import Recipe, train  # noqa: E402
 from tests.tables.examples import table  # noqa: E402
 
 
@@ -47,3 +48,12 @@ def test_model_of_numbers(tmp_path):
     mean, std = estimator.predict(encoder.transform(frame), return_std=True)
     np.testing.assert_allclose(ours["lower"], norm.ppf(0.1, mean, std))
     np.testing.assert_allclose(ours["upper"], norm.ppf(0.9, mean, std))
+
+
+def test_basis_vectors_of_several_classes_count_once():
+    frame = table(60)
+    trained = train(frame, Recipe("colour", settings={"max_basis": 20, "objective": None}))
+    estimator = trained.model.estimator
+    distinct = len(np.unique(np.concatenate(estimator.basis_indices_)))
+    assert trained.model.facts["basis"] == distinct < sum(estimator.n_basis_)
+    assert distinct <= trained.model.facts["rows_train"]

@@ -305,6 +305,9 @@ def _ended_early(estimator: Any, seconds: float) -> bool:
 
 
 def _basis_size(estimator: Any) -> int | None:
-    """Return the number of basis vectors, summed over the classes."""
+    """Return the number of basis vectors; one that serves several classes counts once."""
     size = getattr(estimator, "n_basis_", None)
+    vectors = getattr(estimator, "basis_", None)
+    if isinstance(size, list) and isinstance(vectors, list):
+        return len(np.unique(np.vstack(vectors), axis=0))
     return None if size is None else int(np.sum(size))
