@@ -9,12 +9,11 @@ measure of `greedygp.measures`. A :class:`SparseObjective` evaluates one of them
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array, Backend, namespace
+from greedygp.arrays import Array, Backend
 from greedygp.hyperparameters import Evaluation
 from greedygp.measures import MEASURES, LooMeasure
 from greedygp.sparse.gradient import EvidenceGradient, Gradient, PredictionGradient, RowAdjoints
@@ -56,9 +55,9 @@ class Objective:
         """Tell whether it depends on how much of a row's prior variance is explained (not FITC)."""
         return False
 
-    def trace_term(self, left: Array, s2: float) -> tuple[Array, Array, Array]:
+    def trace_term(self, xp: Any, left: Array, s2: float) -> tuple[Array, Array, Array]:
         """Return what each row adds, given `left = k - q`, and its derivatives by k and s2."""
-        zero = namespace(left).zeros_like(left)
+        zero = xp.zeros_like(left)
         return zero, zero, zero
 
     def check_approximation(self, approximation: str) -> None:
@@ -95,9 +94,8 @@ class VariationalBound(Evidence):
     def through_q(self, state: SparseState) -> bool:
         return True
 
-    def trace_term(self, left: Array, s2: float) -> tuple[Array, Array, Array]:
-        by_k = namespace(left).zeros_like(left) + 1.0 / s2
-        return left / s2, by_k, -left / s2**2
+    def trace_term(self, xp: Any, left: Array, s2: float) -> tuple[Array, Array, Array]:
+        return left / s2, xp.zeros_like(left) + 1.0 / s2, -left / s2**2
 
     def check_approximation(self, approximation: str) -> None:
         if approximation != "dtc":
@@ -207,14 +205,15 @@ class SparseObjective:
         assert self.state is not None
         found = self.objective.adjoints(self.state, block)
         _, by_k, by_s2 = self._penalty(block)
-        return replace(found, k=found.k + by_k, q=found.q - by_k, s2=by_s2)
+        found.k, found.q, found.s2 = found.k + by_k, found.q - by_k, by_s2
+        return found
 
     def _penalty(self, block: SparseRows) -> tuple[np.ndarray, Array, Array]:
         """Return the block's part of trace term and guard, and their derivatives by k and s2."""
         state = self.state
         assert state is not None
         xp, s2, left = state.backend.xp, state.noise_variance, block.unexplained
-        value, by_k, by_s2 = self.objective.trace_term(left, s2)
+        value, by_k, by_s2 = self.objective.trace_term(xp, left, s2)
         if self.guard:
             total = s2 + xp.clip(left, min=0.0)
             value = value + self.guard * xp.log(total / s2)
