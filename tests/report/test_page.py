@@ -94,6 +94,20 @@ def test_numbers(trained, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
 
 
+def test_coverage_of_rows_with_missing_values_is_told_apart():
+    frame = table(120)
+    frame.loc[::4, "a"] = np.nan
+    trained = train(frame, Recipe("y", test=0.5, settings=QUICK))
+    told = trained.model.facts["where_missing"]
+    said, holes = trained.predictions, trained.rows["a"].isna().to_numpy()
+    assert told["rows"] == holes.sum() > 5
+    inside = np.abs(said.y - said.mean)[holes] <= 1.959964 * said.std[holes]
+    assert told["coverage_95"] == pytest.approx(inside.mean())
+    text = page(trained, "test rows")
+    assert f"Of the {holes.sum()} rows with missing values, which were filled, it holds" in text
+    assert train(table(), Recipe("y", settings=QUICK)).model.facts["where_missing"] is None
+
+
 def test_leave_one_out():
     text = page(train(table(), Recipe("y", test=0.0, settings=QUICK)), "the training rows")
     check(text)

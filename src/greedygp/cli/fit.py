@@ -134,6 +134,10 @@ def summary_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     for name, value in (facts["scores"] or {}).items():
         shown = f"{value:.1%}" if name in PERCENT and value is not None else number(value)
         lines.append((f"{facts['judged_by']} {SCORES.get(name, name)}", shown))
+    holes = facts.get("where_missing")
+    if holes:
+        text = f"{holes['coverage_95']:.1%} of {holes['rows']} rows"
+        lines.append((f"{facts['judged_by']} the same, rows with missing values", text))
     if facts["relevance"]:
         best = list(facts["relevance"].items())[:5]
         text = ", ".join(f"{name} ({value:.2f})" for name, value in best)

@@ -17,6 +17,7 @@ from greedygp.plotting import curves
 from greedygp.report.subject import Figure, Subject
 from greedygp.report.svg import Chart, short
 from greedygp.tables.dates import date_parts, parsed_dates
+from greedygp.tables.training import coverage_where_missing
 from greedygp.tables.values import to_numbers, to_words
 
 __all__ = ["calibration", "confusion", "predicted_and_observed", "reliability", "residuals"]
@@ -43,6 +44,10 @@ def predicted_and_observed(subject: Subject) -> Figure:
         inside = coverage(said.y, said.mean, said.std, 0.95)  # of all rows, not of those drawn
         caption += " A bar spans the interval that holds 95 % of the targets if the error bars are"
         caption += f" right; here it holds {inside:.1%}."
+        holes = coverage_where_missing(subject.model, subject.trained.rows, said)
+        if holes is not None:
+            caption += f" Of the {holes['rows']} rows with missing values, which were filled, it"
+            caption += f" holds {holes['coverage_95']:.1%}."
         switches = (
             '<input type="checkbox" id="show-intervals" checked>'
             '<label for="show-intervals">95 % intervals</label>'

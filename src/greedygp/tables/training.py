@@ -27,6 +27,7 @@ __all__ = [
     "Prepared",
     "Recipe",
     "Trained",
+    "coverage_where_missing",
     "encoder_for",
     "predictions_of",
     "prepare",
@@ -35,6 +36,8 @@ __all__ = [
     "split",
     "train",
 ]
+
+FEWEST_TO_COVER = 5  # rows
 
 
 @dataclass
@@ -199,7 +202,7 @@ def train(
     seconds = time.perf_counter() - begin
     model = TableModel(ready.encoder, estimator, recipe.target, task, {})
     rows, predictions = judged(model, ready)
-    model.facts = (known or {}) | _facts(model, recipe, ready, predictions, seconds, X)
+    model.facts = (known or {}) | _facts(model, recipe, ready, rows, predictions, seconds, X)
     return Trained(model, rows, predictions)
 
 
@@ -242,6 +245,24 @@ def scores_of(model: TableModel, said: Predictions) -> dict[str, float | None]:
     return evaluation.scores_of_numbers(said.y, said.mean, said.std)
 
 
+def coverage_where_missing(
+    model: TableModel, rows: pandas.DataFrame, said: Predictions
+) -> dict[str, float] | None:
+    """Return how many rows have missing values, and how often the 95 % interval holds their target.
+
+    A filled value is a guess, and the error bars do not know how good a guess. None: fewer than
+    five rows have missing values, or there are no error bars.
+    """
+    from greedygp.metrics import coverage
+
+    names = [column.name for column in model.encoder.columns]
+    holes = rows[names].isna().any(axis=1).to_numpy()
+    if said.std is None or holes.sum() < FEWEST_TO_COVER:
+        return None
+    inside = coverage(said.y[holes], said.mean[holes], said.std[holes], 0.95)
+    return {"rows": int(holes.sum()), "coverage_95": inside}
+
+
 def relevance_of_columns(model: TableModel, values: np.ndarray | None) -> dict[str, float] | None:
     """Return the relevance of each column, largest first, from that of its features.
 
@@ -256,7 +277,9 @@ def relevance_of_columns(model: TableModel, values: np.ndarray | None) -> dict[s
     return {columns[k].name: float(best[k]) for k in order}
 
 
-def _facts(model, recipe: Recipe, ready: Prepared, said, seconds: float, X) -> dict[str, Any]:
+def _facts(
+    model: TableModel, recipe: Recipe, ready: Prepared, rows, said, seconds: float, X
+) -> dict[str, Any]:
     from greedygp.plotting.curves import slopes
 
     estimator, encoder = model.estimator, ready.encoder
@@ -285,6 +308,7 @@ def _facts(model, recipe: Recipe, ready: Prepared, said, seconds: float, X) -> d
         "ended_early": _ended_early(estimator, seconds),
         "judged_by": judged_by,
         "scores": None if said is None else scores_of(model, said),
+        "where_missing": None if said is None else coverage_where_missing(model, rows, said),
         "relevance": relevance_of_columns(model, slopes(model, X)),
         "seconds_fit": round(seconds, 3),
         "recipe": {"test": recipe.test, "seed": recipe.seed, "task": recipe.task},
