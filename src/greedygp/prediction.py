@@ -160,12 +160,15 @@ class PredictionMixin(SummaryMixin):
             weight 0 was left out of the fit anyway.
         """
         check_is_fitted(self, "_posterior")
-        mean, variance = self._loo
-        xp = Backend(mean).xp
-        std = xp.sqrt(variance)
+        mean, variance = self._left_out()
+        std = Backend(mean).xp.sqrt(variance)
         if self._loo_dropped is not None:
             mean, std = self._with_dropped(mean, std, *self._loo_dropped)
         return self._scale.mean(mean, self._target_shape), self._scale.std(std, self._target_shape)
+
+    def _left_out(self) -> tuple[Array, Array]:
+        """Return mean (n, p) and variance (n,) of every row of positive weight without it."""
+        return self._loo
 
     def _with_dropped(
         self, mean: Array, std: Array, used: np.ndarray, X: Array

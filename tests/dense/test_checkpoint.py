@@ -14,6 +14,7 @@ from greedygp.dense.estimator import GPRegressor
 from greedygp.dense.solvers import SOLVERS
 from greedygp.dense.solving import Limits, solve
 from greedygp.kernels import Gaussian
+from recorders import InterruptAfter
 
 SMALL = {"block_size": 8, "working_set": 5, "rank": 6}
 INTERRUPTED = 3  # after so many steps
@@ -44,28 +45,6 @@ def fixed(**parameters):
         "random_state": 0,
     }
     return GPRegressor(**(defaults | parameters))
-
-
-class InterruptAfter:
-    """A callback that is Ctrl-C in some step."""
-
-    def __init__(self, number):
-        self.number = number
-
-    def setup(self, estimator, context):
-        self.seen = 0
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context):
-        self.seen += 1
-        if self.seen == self.number:
-            raise KeyboardInterrupt
-        return False
 
 
 # --------------------------------------------------------------------------- there and back

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import time
 import warnings
 
 import numpy as np
@@ -24,6 +23,7 @@ from greedygp.datasets import make_friedman
 from greedygp.kernels import Gaussian
 from greedygp.sparse.objectives import OBJECTIVES
 from names import CRITERIA
+from recorders import InterruptAfter, Recorder, Slow, StopAfter
 from tolerances import assert_close
 from waves import data, truth
 
@@ -419,57 +419,6 @@ def test_column_order_and_strides_do_not_matter():
 
 
 # --------------------------------------------------------------------------------- callbacks
-
-
-class Recorder:
-    """Counts the tasks of a fit; leaves are the steps of the selection."""
-
-    def __init__(self):
-        self.calls = []
-        self.begun = self.ended = 0
-
-    def setup(self, estimator, context):
-        self.calls.append("setup")
-
-    def teardown(self, estimator, context):
-        self.calls.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.calls.append(("begin", context.task_name, context.task_id))
-        if context.max_subtasks == 0:
-            self.begun += 1
-
-    def on_fit_task_end(self, estimator, context):
-        self.calls.append(("end", context.task_name, context.task_id))
-        if context.max_subtasks == 0:
-            self.ended += 1
-            return self.on_step(self.ended)
-        return False
-
-    def on_step(self, number):
-        return False
-
-
-class StopAfter(Recorder):
-    def __init__(self, number):
-        super().__init__()
-        self.number = number
-
-    def on_step(self, number):
-        return number == self.number
-
-
-class InterruptAfter(StopAfter):
-    def on_step(self, number):
-        if number == self.number:
-            raise KeyboardInterrupt
-        return False
-
-
-class Slow(Recorder):
-    def on_step(self, number):
-        time.sleep(0.03)
-        return False
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

@@ -1,4 +1,4 @@
-"""A long solve on disk: written now and then, and found again by the fit that goes on."""
+"""A long solve on disk: written now and then, and continued by the fit that finds the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from greedygp.dense.solvers.base import Solver
 
 __all__ = ["Checkpoint", "NoCheckpoint"]
 
-SECONDS = 30.0  # between two writings
+SECONDS = 30.0  # between two writes
 
 
 class NoCheckpoint:
@@ -54,14 +54,14 @@ class Checkpoint(NoCheckpoint):
         self._written = time.perf_counter()
 
     def resume(self) -> int:
-        """Go on where the file says, and return the number of steps made before; none: 0.
+        """Continue from the file, and return the number of steps made before; 0 without a file.
 
         A file of another problem or solver is refused with a ValueError.
         """
         if not self.path.exists():
             return 0
         try:
-            with zipfile.ZipFile(self.path):  # np.load would take other files for other things
+            with zipfile.ZipFile(self.path):  # np.load would read other kinds of file as well
                 pass
             with np.load(self.path, allow_pickle=False) as stored:
                 kept = {name: stored[name] for name in stored.files}
@@ -102,7 +102,7 @@ class Checkpoint(NoCheckpoint):
 
 
 def _fingerprint(solver: Solver) -> str:
-    """Return a name for the problem: the same data, kernel and solver have the same."""
+    """Return a name for the problem; the same data, kernel and solver have the same name."""
     system, digest = solver.system, hashlib.sha256()
     for array in (system.X, system.ridge, solver.y):
         digest.update(np.ascontiguousarray(to_numpy(array)).tobytes())

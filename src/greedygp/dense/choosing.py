@@ -19,9 +19,9 @@ from greedygp.dense.solvers.options import SolverOptions
 __all__ = ["Prospects", "choose_solver", "is_hopeless", "solver_for_right_hand_sides"]
 
 FEW_ROWS = 1500  # up to here nothing beats a factorisation
-# Steps are judged after so many of them, or after one for so many rows if that is later.
+# Steps are judged once there are six of them, and one for every 600 rows.
 STEPS_BEFORE_JUDGEMENT, ROWS_PER_STEP_BEFORE_JUDGEMENT = 6, 600
-PEAK = 4.0  # about the largest entry of a gradient over its root mean square
+PEAK = 4.0  # about how much the largest entry of a gradient exceeds its root mean square
 ROWS_PER_STEP = 40  # a factorisation of n rows takes as long as n / 40 steps
 
 
@@ -35,12 +35,12 @@ def choose_solver(
 
 
 def solver_for_right_hand_sides(name: str, p: int) -> str:
-    """Return the solver, or, where p right-hand sides are too many for greedy blocks, another."""
+    """Return the solver, or another one if p right-hand sides are too many for greedy blocks."""
     return "pcg" if name == "gbcd" and p > MOST_SCORED else name
 
 
 class Prospects:
-    """What the steps made so far promise: whether it is worth going on with them.
+    """Whether it is worth going on, judged by the gradient at the start and after every step.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Prospects:
         self.norms: list[float] = []
 
     def are_gone(self, solver: Solver) -> bool:
-        """Look at the gradient, at the start and after every step; true: better factorise."""
+        """Note the gradient; return whether a factorisation is the better way on."""
         self.norms.append(solver.mean_norm)
         return is_hopeless(self.norms, self.tol, solver.system.n)
 

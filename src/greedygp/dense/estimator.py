@@ -12,7 +12,6 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from greedygp import advice
 from greedygp.arrays import Array, to_numpy
@@ -251,9 +250,10 @@ class GPRegressor(
         noise : bool
             Whether the samples include the noise of a target.
         pathwise : bool
-            Whether samples of the prior are moved to the posterior, by one solve a sample, instead
-            of drawing from the N x N covariance, which takes N solves: for many inputs and few
-            samples. The covariances of the prior are then those of a factor of limited rank.
+            Whether samples of the prior are moved to the posterior, which takes one solve for each
+            sample, instead of drawing from the N x N covariance, which takes N solves: for many
+            inputs and few samples. The covariances of the prior are then those of a factor of
+            limited rank.
 
         Returns
         -------
@@ -271,6 +271,10 @@ class GPRegressor(
 
         return self._drawn(X, n_samples, random_state, draw)
 
+    def _left_out(self) -> tuple[Array, Array]:
+        assert isinstance(self._posterior, DensePosterior)
+        return self._posterior.leave_one_out(self._targets)
+
     def loo_predict(self) -> tuple[Array, Array]:
         """Predict every training row from all the others, in closed form.
 
@@ -283,7 +287,4 @@ class GPRegressor(
             The leave-one-out mean and standard deviation (with noise) of each target; a row of
             weight 0 was left out of the fit anyway.
         """
-        check_is_fitted(self, "_posterior")
-        assert isinstance(self._posterior, DensePosterior)
-        self._loo = self._posterior.leave_one_out(self._targets)
         return super().loo_predict()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array, to_numpy
+from greedygp.arrays import Array
 from greedygp.data import TrainingData
 from greedygp.dense.checkpoint import Checkpoint, NoCheckpoint
 from greedygp.dense.choosing import Prospects, choose_solver
@@ -86,7 +86,7 @@ class DenseFit:
         solution = self.solved(solver, recipe)
         if solution.status == "hopeless":
             solver = self.factorised(solver)
-            solution = solution.followed_by(self.made_steps(solver, recipe, NoCheckpoint()))
+            solution = solution.followed_by(self.steps(solver, recipe, NoCheckpoint()))
         posterior = self.posterior(solver, recipe)
         return FittedGP(point, value, solver.name, solution, self.limits.tol, posterior)
 
@@ -99,18 +99,15 @@ class DenseFit:
         noise = None if options.noise_variance is None else float(options.noise_variance)
         if options.objective is None and kernel is not None and noise is not None:
             return Point(kernel, noise), np.nan
-        rows = (
-            to_numpy(data.X).astype(np.float64),
-            to_numpy(data.y).astype(np.float64).T,
-            None if data.weights is None else to_numpy(data.weights).astype(np.float64),
-        )
         schedule = Schedule(
             options.objective,
             n_rows=options.hyperparameter_rows,
             max_iter=LEARNING_ITERATIONS,
             deadline=self.deadline.share(LEARNING_SHARE),
         )
-        found = learn_hyperparameters(schedule, kernel, noise, *rows, random_state=self.rng)
+        found = learn_hyperparameters(
+            schedule, kernel, noise, *data.on_host(), random_state=self.rng
+        )
         if found.interrupted:  # there is no model yet that could be kept
             raise KeyboardInterrupt
         return found.point, found.value
@@ -118,7 +115,7 @@ class DenseFit:
     # --- the solve -------------------------------------------------------------------------------
 
     def recipe(self) -> Recipe:
-        """Return which solver to begin with; predictive variances are solved for by it, too."""
+        """Return which solver to begin with, and how predictive variances are solved for."""
         options, data = self.options, self.data
         name = options.solver
         if name == "auto":
@@ -137,22 +134,22 @@ class DenseFit:
         return make_solver(recipe.solver, system, data.y, self.start, recipe.options, rng)
 
     def solved(self, solver: Solver, recipe: Recipe) -> Solution:
-        """Solve; the file of the solve, if there is one, goes with it.
+        """Solve the system, from where an earlier solve left a file if there is one.
 
-        Only who left the choice of the solver open gets another one where this one is hopeless.
+        A solver that the user has chosen is not given up.
         """
         path = self.options.checkpoint
         file = NoCheckpoint() if path is None else Checkpoint(path, solver)
         may_give_up = self.options.solver == "auto" and solver.system.hold
         prospects = Prospects(self.limits.tol) if may_give_up else None
-        solution = self.made_steps(solver, recipe, file, prospects)
+        solution = self.steps(solver, recipe, file, prospects)
         if solution.status in ("converged", "hopeless"):
             file.remove()
         else:
             file.write(solution.n_iter)
         return solution
 
-    def made_steps(
+    def steps(
         self,
         solver: Solver,
         recipe: Recipe,

@@ -30,7 +30,7 @@ START_SHARE = 0.3  # of the time that is left
 
 @dataclass(frozen=True)
 class Schedule:
-    """By what hyperparameters are learnt, on how many rows, how long.
+    """What hyperparameters are learnt by, on how many rows, and for how long.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def learn_hyperparameters(
     y = y[:, None] if y.ndim == 1 else y
     rng = np.random.default_rng(random_state)
     measure = None if schedule.objective is None else MEASURES.get(schedule.objective)
-    by_evidence = measure is None  # then the start is all that there is
+    by_evidence = measure is None  # which is what the start is learnt by
     start = subset_evidence(
         kernel,
         noise_variance,
@@ -133,7 +133,7 @@ def _search(
 
 
 def _set_scale(objective: LeaveOneOut, found: Minimum[Point]) -> None:
-    """Scale kernel and noise, in place, to the size of the left-out residuals, where both may."""
+    """Scale kernel and noise, in place, to the size of left-out residuals, if that is allowed."""
     point = rescaled(found.point, objective.scale(found.point))
     if point is not None:
         found.point = point

@@ -77,7 +77,7 @@ class LeftOut:
         self.a, self.c = np.maximum(self.w, 1.0), np.minimum(self.w, 1.0)
         self.u = g + self.a * (self.w - self.c) / s2
         self.r = (self.a / self.u)[:, None] * alpha
-        # Only by rounding could it be less than the noise of one copy.
+        # In exact arithmetic it is at least the noise of one copy.
         self.t = np.maximum(self.a**2 / self.u - s2 * (1.0 / self.c - 1.0), s2)
 
     @property
@@ -97,7 +97,7 @@ class LeftOut:
     def adjoints(
         self, r_bar: np.ndarray, t_bar: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return derivatives by alpha, by g, and by log s2 where it stands in the formulas."""
+        """Return derivatives by alpha, by g, and by log s2 as far as the formulas contain it."""
         A_bar = (self.a / self.u)[:, None] * r_bar
         u_bar = -np.sum(r_bar * self.r, axis=1) / self.u - t_bar * (self.a / self.u) ** 2
         by_u = -u_bar @ (self.a * (self.w - self.c)) / self.s2

@@ -16,9 +16,9 @@ from greedygp.dense.system import System
 __all__ = ["LowRankInverse", "factor_of_rows", "random_pivots"]
 
 PIVOTS_TOGETHER = 100
-NOTHING_LEFT = 1e-12  # of the diagonal, relative: then the factor is complete
-LEAST_PIVOT = 1e-8  # relative: less of a row is left out
-ROUNDING = 10.0  # times epsilon, relative: as much of the diagonal is not to be trusted
+NOTHING_LEFT = 1e-12  # relative to the diagonal: with no more left, the factor is complete
+LEAST_PIVOT = 1e-8  # relative: a row with less left is not used
+ROUNDING = 10.0  # times epsilon: the relative rounding error of the diagonal
 
 
 class LowRankInverse:
@@ -93,7 +93,7 @@ def random_pivots(system: System, rank: int, rng: np.random.Generator) -> Array:
         small = to_numpy(backend.xp.take(lines, chosen, axis=1)).astype(np.float64)
         least_pivot = max(LEAST_PIVOT * float(np.max(left[pivots])), noise)
         small = 0.5 * (small + small.T)
-        small[np.diag_indices(len(pivots))] = left[pivots]  # equal where the kernel's diagonal is
+        small[np.diag_indices(len(pivots))] = left[pivots]  # without the rounding of the products
         kept, triangle = _independent(small, least_pivot)
         left[pivots] = 0.0
         if len(kept) == 0:

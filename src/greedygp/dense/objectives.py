@@ -110,7 +110,7 @@ class LeaveOneOut(DenseObjective):
         return float(np.average(left_out.square / left_out.t, weights=left_out.w))
 
     def sum_over_rows(self, start: Point) -> float:
-        """Return the factor that turns the measure into nats, summed over the rows, near the start.
+        """Return the factor that makes the measure a sum of nats over the rows, near the start.
 
         A mean of squares is taken relative to where it starts, whatever the units of y.
         """
@@ -129,7 +129,7 @@ class LeaveOneOut(DenseObjective):
         return factor_and_solve(point.kernel, point.noise_variance, self.X, self.y, self.weights)
 
 
-# Called with X, y and weights each gives an objective.
+# Each is called with X, y and weights.
 DENSE_OBJECTIVES: dict[str, Callable[..., DenseObjective]] = {
     "nlml": Evidence,
     **{name: partial(LeaveOneOut, measure) for name, measure in MEASURES.items()},

@@ -20,7 +20,7 @@ __all__ = ["check_parameters"]
 
 
 def check_parameters(estimator: Any) -> None:
-    """Raise a sentence that names the first parameter that cannot be."""
+    """Raise an error that names the first parameter with an impossible value."""
     check_kernel(estimator.kernel)
     check_number("noise_variance", estimator.noise_variance, above=0, or_none=True)
     check_choice("solver", estimator.solver, ("auto", *SOLVERS))

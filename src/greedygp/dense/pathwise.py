@@ -24,7 +24,7 @@ from greedygp.dense.system import System
 
 __all__ = ["pathwise_samples"]
 
-LEAST_RANK = 1000  # of the factor, where there are as many rows
+LEAST_RANK = 1000  # of the factor, unless there are fewer rows
 
 
 def pathwise_samples(
@@ -63,7 +63,7 @@ def prior_samples(
     both = backend.xp.concat([posterior.X, X], axis=0)
     joint = System(posterior.kernel, posterior.noise_variance, both)
     rank = min(joint.n, max(LEAST_RANK, default_rank(joint.n, RANK_SHARE)))
-    # Drawn first: how many pivots the factor ends with may hang on rounding.
+    # Drawn before the factor is made, whose number of pivots may depend on rounding.
     z, independent = rng.standard_normal((count, rank)), rng.standard_normal((count, joint.n))
     factor = random_pivots(joint, rank, rng)
     z = backend.asarray(z[:, : factor.shape[0]])

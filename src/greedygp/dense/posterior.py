@@ -33,13 +33,13 @@ from greedygp.kernels import Kernel
 __all__ = ["DensePosterior", "Recipe"]
 
 ROWS_TOGETHER = 1000  # test rows whose variances are solved for together
-STEPS_OF_A_SOLVE = 100  # about; for n / 300 test rows they cost what a factor's n^3 / 3 costs
+STEPS_OF_A_SOLVE = 100  # about; for n / 300 test rows they cost as much as a factor, n^3 / 3
 TILE_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A solver by name, what the user says of it, and when its solve ends."""
+    """A solver by name, its options, and when its solve ends."""
 
     solver: str
     options: SolverOptions
@@ -78,14 +78,14 @@ class DensePosterior:
         self.kernel, self.noise_variance = kernel, noise_variance
         self.X, self.alpha, self.weights, self.factor = X, alpha, weights, factor
         self.recipe = recipe
-        self._lent: np.ndarray | None = None  # a factor made on demand
+        self._lent: np.ndarray | None = None  # a factor that was made on demand
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be made again, and is large."""
+        """Leave out a large array that can be made again."""
         return self.__dict__ | {"_lent": None}
 
     def mean(self, X: Array, alpha: Array | None = None) -> Array:
-        """Return the mean of the targets at X, (rows, p), or of what has other dual variables."""
+        """Return the mean of the targets at X, (rows, p), or the mean with other dual variables."""
         X = self.like_training(X)
         backend = Backend(self.X)
         alpha = self.alpha if alpha is None else alpha
@@ -134,7 +134,7 @@ class DensePosterior:
         return self.any_factor
 
     def _lend(self, rows: int) -> None:
-        """Make a factor where so many rows are worth it, and it may be held."""
+        """Make a factor if it is cheaper than the solves for so many rows, and memory allows it."""
         n = self.X.shape[0]
         worth = 3 * STEPS_OF_A_SOLVE * rows >= n and not Backend(self.X).prefers_products
         if worth and self.recipe.solver != "cholesky" and self.recipe.options.matrix_fits(n):
@@ -204,7 +204,7 @@ class DensePosterior:
         return solver
 
     def like_training(self, X: Array) -> Array:
-        """Return inputs where, and in the dtype that, the training rows are."""
+        """Return inputs on the device and in the dtype of the training rows."""
         return Backend(self.X).asarray(X if type(X) is type(self.X) else to_numpy(X))
 
     def _rows_of_a_tile(self) -> int:

@@ -16,7 +16,7 @@ from greedygp.kernels import Kernel
 
 __all__ = ["System"]
 
-# On the host a tile stays in the processor's cache; elsewhere it is large enough to be fast.
+# NumPy's tiles stay in the processor's cache; those of other libraries are large, to be fast.
 COLUMN_TILE, ROW_TILE = 2048, 256
 WIDE_COLUMN_TILE, WIDE_ROW_TILE = 8192, 8192
 
@@ -66,11 +66,11 @@ class System:
         return self._held
 
     def forget(self) -> None:
-        """Give the held kernel matrix back."""
+        """Free the memory of the kernel matrix."""
         self._held = None
 
     def _gram(self) -> Array:
-        """Evaluate K: tiles on and left of the diagonal, the others mirrored."""
+        """Evaluate K: the tiles on and below the diagonal; those above it are mirrored."""
         K = self.backend.empty((self.n, self.n))
         tiles = self._tiles()
 
@@ -124,7 +124,7 @@ class System:
         return total
 
     def _add_column_tile(self, j: int, columns: slice, vectors: Array, total: Array) -> int:
-        """Add what the tile of columns j, from the diagonal down, has to do with; in place."""
+        """Add, in place, what the tile of columns j contributes from the diagonal down."""
         done = 0
         for rows in self._row_tiles(columns.start, self.n):
             tile = self._against[j](self.X[rows, :])

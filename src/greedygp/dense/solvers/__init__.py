@@ -1,4 +1,4 @@
-"""The solvers of `A alpha = y` by name. To add one, write a subclass of `Solver` and list it."""
+"""The solvers of `A alpha = y` by name. A new one is a subclass of `Solver`, listed here."""
 
 from __future__ import annotations
 

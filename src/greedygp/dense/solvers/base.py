@@ -38,11 +38,11 @@ class Solver:
         self.backend = system.backend
         self.alpha = self.backend.zeros(tuple(y.shape)) if alpha is None else 1.0 * alpha
         self.gradient = -1.0 * y if alpha is None else self.product(self.alpha) - y
-        self.is_exact = True  # the gradient: not the sum of many updates
+        self.is_exact = True  # whether the gradient was computed from scratch, not updated
 
     @staticmethod
     def settings(options: SolverOptions, system: System, p: int, rng: Generator) -> dict[str, Any]:
-        """Return what else the solver needs, by what the user says, for p right-hand sides."""
+        """Return the solver's further arguments, by the user's options, for p right-hand sides."""
         return {}
 
     def step(self) -> None:

@@ -24,8 +24,9 @@ __all__ = ["CholeskySolver", "factor_of"]
 def factor_of(system: System) -> np.ndarray:
     """Return the lower Cholesky factor of `A`, on the host in float64, with `K` above the diagonal.
 
-    The kernel matrix is not kept: where it is not held for other reasons, the factor takes its
-    place in memory.
+    Where the kernel matrix is not held for other reasons, the factor takes its place in memory.
+    That is why it is not made by `greedygp.cholesky.factorise`, which copies. There is no jitter,
+    either: it would change the system, whose solution is asked for to a tolerance.
     """
     if system.hold:
         matrix = to_numpy(system.matrix).astype(np.float64)

@@ -38,7 +38,7 @@ from greedygp.dense.system import System
 __all__ = ["MOST_SCORED", "GreedyDescent"]
 
 MOST_SCORED = 4  # right-hand sides by which a block is chosen; more are mixed at random
-STAGES = 4  # in which a block is chosen
+STAGES = 4  # a quarter of a block is chosen together
 MEMORY = 30  # earlier steps that a step is made conjugate to
 RANK_SHARE = 0.15  # of the rows: the size of the first block where K is not held
 
@@ -85,9 +85,9 @@ class GreedyDescent(BlockDescent):
         super().__init__(system, y, alpha, block_size=block_size)
         self.working_set, self.together, self.memory = working_set, together, memory
         self.rank = min(rank, system.n)
-        self.first: tuple[np.ndarray, list[int]] | None = None  # block, how many entered together
+        self.first: tuple[np.ndarray, list[int]] | None = None  # block, sizes of its groups
         self.inverse: LowRankInverse | None = None
-        self.rates = {"whole": np.inf, "block": np.inf}  # what they last gained for their cost
+        self.rates = {"whole": np.inf, "block": np.inf}  # the last gain per cost of each
         self.rng = rng
         self.steps: list[tuple[Array, Array]] = []  # earlier ones: direction, its product with A
         self.diagonal = to_numpy(system.diagonal).astype(np.float64)
@@ -113,7 +113,7 @@ class GreedyDescent(BlockDescent):
             self._step_that_pays()
 
     def _first_step(self) -> None:
-        """Minimise over a large block, and keep what it says of the matrix."""
+        """Minimise over a large block, and keep it as a model of the matrix."""
         block = self._grow(self.backend.empty((self.rank, self.system.n)))
         self.minimise_over(block.index, block.factor, block.panel)
         self._keep(block)
@@ -176,7 +176,7 @@ class GreedyDescent(BlockDescent):
         return winners
 
     def _scored_gradient(self) -> Array:
-        """Return the gradient, of random mixtures where there are many right-hand sides."""
+        """Return the gradient; of many right-hand sides, that of a few random mixtures."""
         p = self.gradient.shape[0]
         if p <= MOST_SCORED:
             return self.gradient
@@ -196,7 +196,7 @@ class GreedyDescent(BlockDescent):
     def _move_along(self, direction: Array, product: Array) -> None:
         """Go to the minimum in a direction that is made conjugate to the earlier steps."""
         plain = to_numpy(self._dots(direction, product))
-        for _ in range(2):  # once more, for rounding
+        for _ in range(2):  # the second time removes what rounding left
             for earlier, earlier_product in self.steps:
                 overlap = self._dots(earlier_product, direction)
                 direction -= overlap * earlier

@@ -1,4 +1,4 @@
-"""What the user says of a solver, and the sizes that are taken where nothing is said."""
+"""The user's options of a solver, and the sizes that are taken where they say nothing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["SolverOptions", "default_block_size", "default_rank"]
 PANEL_BYTES = 2**30  # of the columns of a block, or of a factor of low rank
 SMALLEST_BLOCK, LARGEST_BLOCK, ROWS_PER_BLOCK_VARIABLE = 500, 1000, 10
 SMALLEST_RANK, LARGEST_RANK = 200, 2000
-RANK_SHARE_HELD = 0.1  # of the rows, where K is held: steps are cheap there, ranks are not
+RANK_SHARE_HELD = 0.1  # of the rows, where K is held and steps are cheap
 
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """What the user says of the solver; see `GPRegressor`."""
+    """The user's options of the solver; see `GPRegressor`."""
 
     block_size: int | None = None
     working_set: int = 60
