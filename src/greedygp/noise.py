@@ -1,0 +1,275 @@
+"""Noise that depends on the input, learnt from what a model predicts of the rows it has not seen.
+
+A target at x has the noise variance `s2 exp(h(x))`. `s2` is the model's own noise variance, and
+
+    h(x) = b + a'z + c'(z_f^2 - 1) / sqrt(2) + sum_j w_j exp(-|z - c_j|^2 / (2 width^2)).
+
+`z` holds the inputs and the model's predicted means `f(x)` (`z_f`), standardised and clipped to
+the range of the training rows, so that h does not run away outside of them. The means are there
+because noise often grows with the level of the target, and one number tells that with few rows.
+
+The model gives, in closed form, the residual `r_i` of each left-out row and the variance `v_i` of
+its latent value. The coefficients minimise the leave-one-out predictive density
+
+    sum_i weight_i (log t_i + r_i^2 / t_i) / 2 + ridge (|a|^2 + |c|^2 + |w|^2) / 2
+
+with `t_i = v_i + s2 exp(h_i)`, so latent variance and noise stay apart, and neither can become negative. Several shapes of h are
+compared by cross-validation over the rows. The best one is used if it beats one constant clearly:
+by more than the standard error of its gain. That is how its degrees of freedom are accounted for.
+
+Cost: O(n k) for a value and gradient with k features; everything is on the host in float64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.optimize
+
+from greedygp.arrays import Array, Backend
+
+__all__ = ["LeftOutRows", "NoiseFunction", "learn_noise"]
+
+MOST_ROWS = 20_000  # that the function is learnt from
+FOLDS = 5
+FEWEST_ROWS = 100  # fewer tell nothing about a shape that lasts
+CLEARLY = 1.5  # standard errors by which cross-validation must prefer a function to a constant
+FURTHEST = 4.0  # standard deviations at which features are clipped
+LARGEST = 12.0  # largest |h|
+ITERATIONS = 200
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A form of h to try: how strongly its coefficients are drawn to zero, and its bumps.
+
+    Parameters
+    ----------
+    ridge : float
+        In rows: a feature needs about so many to be believed.
+    rows_a_bump : float or None
+        Training rows for each bump; None: no bumps.
+    width : float
+        Of a bump, in standard deviations times the root of the number of features.
+    """
+
+    ridge: float
+    rows_a_bump: float | None = None
+    width: float = 1.0
+
+
+SHAPES = (Shape(10.0), Shape(2.0, 100.0, 1.0), Shape(2.0, 25.0, 0.4))
+MOST_BUMPS = 30
+
+
+@dataclass(frozen=True)
+class LeftOutRows:
+    """What a model predicts of each training row without it, on the host, in the model's units.
+
+    Parameters
+    ----------
+    X : (n, D) array
+    mean : (n, p) array
+        Of the latent value.
+    square : (n,) array
+        Squared residual, averaged over the targets.
+    latent : (n,) array
+        Variance of the latent value.
+    weights : (n,) array
+    noise_variance : float
+    """
+
+    X: np.ndarray
+    mean: np.ndarray
+    square: np.ndarray
+    latent: np.ndarray
+    weights: np.ndarray
+    noise_variance: float
+
+    def some(self, rows: np.ndarray) -> LeftOutRows:
+        """Return only these rows."""
+        return LeftOutRows(
+            self.X[rows],
+            self.mean[rows],
+            self.square[rows],
+            self.latent[rows],
+            self.weights[rows],
+            self.noise_variance,
+        )
+
+    def loss(self, h: np.ndarray) -> np.ndarray:
+        """Return the negative log density of each row, up to a constant, for one copy of it."""
+        t = self.latent + self.noise_variance * np.exp(h)
+        return 0.5 * (np.log(t) + self.square / t)
+
+
+class NoiseFeatures:
+    """The features of h: one, the inputs and means, the means' squares, and bumps.
+
+    Parameters
+    ----------
+    low, high, centre, spread : (D + p,) arrays
+        Range, mean and standard deviation of inputs and means over the training rows.
+    n_means : int
+    bumps : (J, D + p) array
+        Centres of the bumps, standardised.
+    width : float
+    """
+
+    def __init__(
+        self,
+        low: np.ndarray,
+        high: np.ndarray,
+        centre: np.ndarray,
+        spread: np.ndarray,
+        n_means: int,
+        bumps: np.ndarray,
+        width: float,
+    ):
+        self.low, self.high, self.centre, self.spread = low, high, centre, spread
+        self.n_means, self.bumps, self.width = n_means, bumps, width
+
+    @classmethod
+    def of(cls, rows: LeftOutRows, shape: Shape, rng: np.random.Generator) -> NoiseFeatures:
+        """Return the features for a shape; bumps sit at random rows."""
+        columns = np.hstack([rows.X, rows.mean])
+        centre = np.average(columns, axis=0, weights=rows.weights)
+        spread = np.sqrt(np.average((columns - centre) ** 2, axis=0, weights=rows.weights))
+        spread[spread <= 1e-12 * np.maximum(np.abs(centre), 1e-300)] = 1.0
+        ends = np.min(columns, axis=0), np.max(columns, axis=0)
+        none = np.empty((0, columns.shape[1]))
+        features = cls(*ends, centre, spread, rows.mean.shape[1], none, 1.0)
+        if shape.rows_a_bump is not None:
+            count = min(MOST_BUMPS, max(2, int(len(columns) / shape.rows_a_bump)), len(columns))
+            chosen = np.sort(rng.choice(len(columns), count, replace=False))
+            features.bumps = features.standardised(rows.X[chosen], rows.mean[chosen])
+            features.width = shape.width * float(np.sqrt(columns.shape[1]))
+        return features
+
+    def standardised(self, X: Array, mean: Array) -> Array:
+        """Return inputs and means (N, D + p), clipped to where the training rows are."""
+        backend = Backend(mean)
+        xp = backend.xp
+        columns = xp.concat([xp.astype(X, mean.dtype, copy=False), mean], axis=1)
+        low, high = (backend.asarray(end) for end in (self.low, self.high))
+        columns = xp.minimum(xp.maximum(columns, low), high)
+        z = (columns - backend.asarray(self.centre)) / backend.asarray(self.spread)
+        return xp.clip(z, min=-FURTHEST, max=FURTHEST)
+
+    def __call__(self, X: Array, mean: Array) -> Array:
+        """Return the features at X, (N, k), given the model's means there, (N, p)."""
+        backend = Backend(mean)
+        xp, z = backend.xp, self.standardised(X, mean)
+        means = z[:, z.shape[1] - self.n_means :]
+        parts = [xp.ones_like(z[:, :1]), z, (means**2 - 1.0) / np.sqrt(2.0)]
+        if len(self.bumps):
+            bumps = backend.asarray(self.bumps)
+            squares = xp.sum(z**2, axis=1)[:, None] + xp.sum(bumps**2, axis=1)[None, :]
+            squares = xp.clip(squares - 2.0 * backend.matmul(z, bumps.T), min=0.0)
+            parts.append(xp.exp(squares / (-2.0 * self.width**2)))
+        return xp.concat(parts, axis=1)
+
+
+class NoiseFunction:
+    """The noise variance as a function of the input: `s2 exp(h(x))`.
+
+    Parameters
+    ----------
+    features : NoiseFeatures
+    coefficients : (k,) array
+    noise_variance : float
+        `s2`.
+    """
+
+    def __init__(self, features: NoiseFeatures, coefficients: np.ndarray, noise_variance: float):
+        self.features, self.coefficients = features, coefficients
+        self.noise_variance = noise_variance
+
+    def __call__(self, X: Array, mean: Array) -> Array:
+        """Return the noise variance at X (N, D), given the model's means there, (N, p)."""
+        backend = Backend(mean)
+        h = backend.matmul(self.features(X, mean), backend.asarray(self.coefficients))
+        h = backend.xp.clip(h, min=-LARGEST, max=LARGEST)
+        return self.noise_variance * backend.xp.exp(h)
+
+
+def learn_noise(
+    rows: LeftOutRows, random_state: np.random.Generator, *, always: bool = False
+) -> NoiseFunction | None:
+    """Learn the noise as a function of the input; None: one constant predicts as well.
+
+    Parameters
+    ----------
+    rows : LeftOutRows
+    random_state : Generator
+        Chooses folds and places of bumps, and the rows where there are very many.
+    always : bool
+        Return a function even if a constant is as good.
+    """
+    rng = random_state
+    if len(rows.X) > MOST_ROWS:
+        rows = rows.some(np.sort(rng.choice(len(rows.X), MOST_ROWS, replace=False)))
+    if not always and (len(rows.X) < FEWEST_ROWS or not np.any(rows.square > 0.0)):
+        return None
+    folds = rng.permutation(len(rows.X)) % FOLDS
+    constant = _left_out_loss(rows, np.ones((len(rows.X), 1)), 0.0, folds)
+    best, best_gain = None, -np.inf
+    for shape in SHAPES:
+        features = NoiseFeatures.of(rows, shape, rng)
+        table = features(rows.X, rows.mean)
+        gain = constant - _left_out_loss(rows, table, shape.ridge, folds)
+        mean = float(np.average(gain, weights=rows.weights))
+        error = float(np.std(gain)) / np.sqrt(len(gain))
+        pays = always or mean > CLEARLY * error
+        if pays and mean > best_gain:
+            best, best_gain = (features, table, shape.ridge), mean
+    if best is None:
+        return None
+    features, table, ridge = best
+    return NoiseFunction(features, _coefficients(rows, table, ridge), rows.noise_variance)
+
+
+def _left_out_loss(
+    rows: LeftOutRows, table: np.ndarray, ridge: float, folds: np.ndarray
+) -> np.ndarray:
+    """Return the loss of each row by coefficients learnt without its fold."""
+    losses = np.empty(len(table))
+    for fold in range(FOLDS):
+        inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        if len(inside) and len(outside):
+            coefficients = _coefficients(rows.some(inside), table[inside], ridge)
+            h = np.clip(table[outside] @ coefficients, -LARGEST, LARGEST)
+            losses[outside] = rows.some(outside).loss(h)
+    return losses
+
+
+def _coefficients(rows: LeftOutRows, table: np.ndarray, ridge: float) -> np.ndarray:
+    """Return the coefficients of the features (n, k) that minimise the penalised loss."""
+    penalty = np.full(table.shape[1], ridge)
+    penalty[0] = 0.0
+
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        return penalised_loss(rows, table, penalty, x)
+
+    found = scipy.optimize.minimize(
+        objective,
+        np.zeros(table.shape[1]),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": ITERATIONS, "ftol": 1e-9},
+    )
+    return found.x
+
+
+def penalised_loss(
+    rows: LeftOutRows, table: np.ndarray, penalty: np.ndarray, coefficients: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Return the loss of the rows with the penalty of the coefficients, and its gradient."""
+    h = table @ coefficients
+    inside = np.clip(h, -LARGEST, LARGEST)
+    noise = rows.noise_variance * np.exp(inside)
+    t = rows.latent + noise
+    value = rows.weights @ rows.loss(inside) + 0.5 * float(penalty @ coefficients**2)
+    by_h = 0.5 * rows.weights * (1.0 - rows.square / t) * noise / t * (h == inside)
+    return float(value), table.T @ by_h + penalty * coefficients
