@@ -9,6 +9,8 @@ from full_gp_problem import KERNELS, data
 from greedygp import start as start_module
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.full_gp import evidence
+from greedygp.kernels import Gaussian
+from greedygp.prior import HyperparameterPrior
 from greedygp.start import default_kernel, subset_evidence
 
 
@@ -62,7 +64,9 @@ def test_learning_lowers_the_evidence_to_a_minimum():
     found = evidence(learnt.point.kernel, learnt.point.noise_variance, X, y, None)
     assert_allclose(learnt.value, found.value)
     assert found.value < evidence(start, 0.1 * y.var(), X, y, None).value
-    assert np.max(np.abs([*found.theta, found.log_noise])) < 0.02
+    _, theta, log_noise = HyperparameterPrior(start, y.var()).loss(learnt.point)
+    slopes = [*(found.theta + theta), found.log_noise + log_noise]
+    assert np.max(np.abs(slopes)) < 0.02
     assert 0.003 < learnt.point.noise_variance < 0.03  # it was made with 0.01
 
 
@@ -208,3 +212,31 @@ def test_a_function_of_short_distances_is_found():
     X = rng.uniform(0, 40, size=(300, 1))
     y = np.sin(3 * X) + 0.1 * rng.normal(size=X.shape)
     assert subset_evidence(None, None, X, y).point.noise_variance < 0.05
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_length_scales_of_useless_features_do_not_run_away(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(150, 8))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=150)
+    scales = subset_evidence(None, None, X, y, random_state=seed).point.kernel.length_scale
+    assert np.max(scales) < 100.0
+    assert np.argmin(scales) == 0
+    assert np.min(scales[1:]) > 3 * scales[0]
+
+
+def test_the_noise_of_few_rows_does_not_vanish():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 10))
+    y = X[:, 0] + 0.5 * rng.normal(size=20)
+    learnt = subset_evidence(None, None, X, y, random_state=0)
+    assert learnt.point.noise_variance > 1e-3 * y.var()
+
+
+def test_a_given_kernel_has_no_prior():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=60)
+    learnt = subset_evidence(Gaussian(1.0, [1.0, 1.0]), None, X, y, random_state=0)
+    found = evidence(learnt.point.kernel, learnt.point.noise_variance, X, y[:, None], None)
+    assert np.max(np.abs(found.theta)) < 0.02

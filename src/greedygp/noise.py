@@ -13,9 +13,10 @@ its latent value. The coefficients minimise the leave-one-out predictive density
 
     sum_i weight_i (log t_i + r_i^2 / t_i) / 2 + ridge (|a|^2 + |c|^2 + |w|^2) / 2
 
-with `t_i = v_i + s2 exp(h_i)`, so latent variance and noise stay apart, and neither can become negative. Several shapes of h are
-compared by cross-validation over the rows. The best one is used if it beats one constant clearly:
-by more than the standard error of its gain. That is how its degrees of freedom are accounted for.
+with `t_i = v_i + s2 exp(h_i)`. So latent variance and noise stay apart, and neither can become
+negative. Several shapes of h are compared by cross-validation over the rows. The best one is used
+if it beats one constant clearly, by more than the error of its gain. That is how its degrees of
+freedom are accounted for.
 
 Cost: O(n k) for a value and gradient with k features; everything is on the host in float64.
 """

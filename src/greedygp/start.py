@@ -1,7 +1,8 @@
 """Where learning starts: the evidence of a full GP on a random subset of the rows.
 
 The evidence (see `full_gp`) is minimised over the logarithms of the kernel's free parameters and of
-the noise variance by L-BFGS. An evaluation costs O(n^3), so n is a few hundred.
+the noise variance by L-BFGS. An evaluation costs O(n^3), so n is a few hundred. For the default
+kernel a weak prior is added (see `prior`), so that length scales do not run away.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from greedygp.full_gp import evidence
 from greedygp.hyperparameters import Evaluation, Point, moving_parts
 from greedygp.kernels import Gaussian, Kernel
 from greedygp.minimise import Minimum, minimise
+from greedygp.prior import HyperparameterPrior
 from greedygp.progress import NEVER, Deadline
 
 __all__ = ["SUBSET_ROWS", "default_kernel", "random_rows", "subset_evidence"]
@@ -89,11 +91,14 @@ def subset_evidence(
     first = default_kernel(X, y, weights) if kernel is None else kernel
     rows = random_rows(X, y, weights, n_rows, random_state)
     variance = mean_variance(rows[1], rows[2])
-    search = _Search(noise_variance, variance, learn_kernel, max_iter, deadline)
+    prior = HyperparameterPrior(first, variance) if kernel is None and learn_kernel else None
+    search = _Search(noise_variance, variance, learn_kernel, prior, max_iter, deadline)
     found = search.minimum(first, *rows)
     only_noise = found.point.noise_variance >= ONLY_NOISE * variance
-    if kernel is None and learn_kernel and only_noise and not found.interrupted:
-        return _with_shorter_scales(search, first, found, *_distinct_rows(*rows))
+    if prior is not None and only_noise and not found.interrupted:
+        found = _with_shorter_scales(search, first, found, *_distinct_rows(*rows))
+    if prior is not None and not found.interrupted:  # what is reported is the evidence alone
+        found.value = evidence(found.point.kernel, found.point.noise_variance, *rows).value
     return found
 
 
@@ -104,17 +109,25 @@ class _Search:
     noise_variance: float | None
     variance: float
     learn_kernel: bool
+    prior: HyperparameterPrior | None
     max_iter: int
     deadline: Deadline
+
+    def objective(
+        self, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
+    ) -> Callable[[Point], Evaluation]:
+        """Return what is minimised: the evidence of these rows, with the prior if there is one."""
+
+        def of_rows(point: Point) -> Evaluation:
+            return evidence(point.kernel, point.noise_variance, X, y, weights)
+
+        return of_rows if self.prior is None else self.prior.added_to(of_rows)
 
     def minimum(
         self, kernel: Kernel, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
     ) -> Minimum:
         """Search from a kernel and the best of some noise variances."""
-
-        def objective(point: Point) -> Evaluation:
-            return evidence(point.kernel, point.noise_variance, X, y, weights)
-
+        objective = self.objective(X, y, weights)
         noise = self.noise_variance
         levels = self.variance * NOISE_LEVELS if noise is None else [noise]
         point = _best_start(objective, [Point(kernel, float(level)) for level in levels])
@@ -139,7 +152,7 @@ def _with_shorter_scales(
     explains copies of a row perfectly.
     """
     best = found
-    least = evidence(found.point.kernel, found.point.noise_variance, X, y, weights).value
+    least = search.objective(X, y, weights)(found.point).value
     least -= CLEAR_GAIN * len(X)
     for factor in SHORTER_SCALES:
         shorter = kernel.with_theta(kernel.theta + np.log(factor) * kernel.is_length_scale)
