@@ -6,7 +6,9 @@ A target at x has the noise variance `s2 exp(h(x))`. `s2` is the model's own noi
 
 `z` holds the inputs and the model's predicted means `f(x)` (`z_f`), standardised and clipped to
 the range of the training rows, so that h does not run away outside of them. The means are there
-because noise often grows with the level of the target, and one number tells that with few rows.
+because noise often grows with the level of the target, and one number tells that with few rows. But
+where the model explains next to nothing, the mean of the other rows tells what the left-out target
+was (it is low where the target was high), and with it the error: then the means are left out.
 
 The model gives, in closed form, the residual `r_i` of each left-out row and the variance `v_i` of
 its latent value. The coefficients minimise the leave-one-out predictive density
@@ -23,19 +25,25 @@ Cost: O(n k) for a value and gradient with k features; everything is on the host
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.optimize
 
-from greedygp.arrays import Array, Backend
+from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.data import mean_variance
 
-__all__ = ["LeftOutRows", "NoiseFunction", "learn_noise"]
+__all__ = ["NOISE_MODELS", "LeftOutRows", "NoiseFunction", "learn_noise", "noise_for"]
+
+NOISE_MODELS = ("auto", "constant", "input")
 
 MOST_ROWS = 20_000  # that the function is learnt from
 FOLDS = 5
 FEWEST_ROWS = 100  # fewer tell nothing about a shape that lasts
 CLEARLY = 1.5  # standard errors by which cross-validation must prefer a function to a constant
+EXPLAINED = 0.1  # share of the targets' variance that a model must explain for its means to count
 FURTHEST = 4.0  # standard deviations at which features are clipped
 LARGEST = 12.0  # largest |h|
 ITERATIONS = 200
@@ -72,7 +80,7 @@ class LeftOutRows:
     ----------
     X : (n, D) array
     mean : (n, p) array
-        Of the latent value.
+        Of the latent value; p = 0 where it tells nothing.
     square : (n,) array
         Squared residual, averaged over the targets.
     latent : (n,) array
@@ -87,6 +95,26 @@ class LeftOutRows:
     latent: np.ndarray
     weights: np.ndarray
     noise_variance: float
+
+    @classmethod
+    def of(
+        cls,
+        X: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray | None,
+        mean: Array,
+        variance: Array,
+        noise_variance: float,
+    ) -> LeftOutRows:
+        """Return the rows, given mean (n, p) and variance (n,) of each, constant noise included."""
+        means = to_numpy(mean).astype(np.float64)
+        square = np.mean((y - means) ** 2, axis=1)
+        latent = np.maximum(to_numpy(variance).astype(np.float64) - noise_variance, 0.0)
+        weights = np.ones(len(X)) if weights is None else weights
+        error = float(np.average(square, weights=weights))
+        if error > (1.0 - EXPLAINED) * mean_variance(y, weights):
+            means = means[:, :0]
+        return cls(X, means, square, latent, weights, noise_variance)
 
     def some(self, rows: np.ndarray) -> LeftOutRows:
         """Return only these rows."""
@@ -152,7 +180,8 @@ class NoiseFeatures:
         """Return inputs and means (N, D + p), clipped to where the training rows are."""
         backend = Backend(mean)
         xp = backend.xp
-        columns = xp.concat([xp.astype(X, mean.dtype, copy=False), mean], axis=1)
+        means = mean[:, : self.n_means]  # none where they tell nothing
+        columns = xp.concat([xp.astype(X, mean.dtype, copy=False), means], axis=1)
         low, high = (backend.asarray(end) for end in (self.low, self.high))
         columns = xp.minimum(xp.maximum(columns, low), high)
         z = (columns - backend.asarray(self.centre)) / backend.asarray(self.spread)
@@ -181,11 +210,17 @@ class NoiseFunction:
     coefficients : (k,) array
     noise_variance : float
         `s2`.
+
+    Attributes
+    ----------
+    typical : (2,) array
+        What 5 % and 95 % of the training rows have less noise variance than.
     """
 
     def __init__(self, features: NoiseFeatures, coefficients: np.ndarray, noise_variance: float):
         self.features, self.coefficients = features, coefficients
         self.noise_variance = noise_variance
+        self.typical = np.full(2, noise_variance)
 
     def __call__(self, X: Array, mean: Array) -> Array:
         """Return the noise variance at X (N, D), given the model's means there, (N, p)."""
@@ -193,6 +228,11 @@ class NoiseFunction:
         h = backend.matmul(self.features(X, mean), backend.asarray(self.coefficients))
         h = backend.xp.clip(h, min=-LARGEST, max=LARGEST)
         return self.noise_variance * backend.xp.exp(h)
+
+    def instead_of_constant(self, variance: Array, X: Array, mean: Array) -> Array:
+        """Return predictive variances (N,) that had constant noise with this noise instead."""
+        latent = Backend(variance).xp.clip(variance - self.noise_variance, min=0.0)
+        return latent + self(X, mean)
 
 
 def learn_noise(
@@ -228,7 +268,28 @@ def learn_noise(
     if best is None:
         return None
     features, table, ridge = best
-    return NoiseFunction(features, _coefficients(rows, table, ridge), rows.noise_variance)
+    found = NoiseFunction(features, _coefficients(rows, table, ridge), rows.noise_variance)
+    found.typical = np.quantile(found(rows.X, rows.mean), [0.05, 0.95])
+    return found
+
+
+def noise_for(
+    options: Any, rows: Callable[[], LeftOutRows], random_state: np.random.Generator
+) -> NoiseFunction | None:
+    """Return the noise function that an estimator asks for; None: its noise is constant.
+
+    Parameters
+    ----------
+    options : estimator
+        With the parameters `noise_model` and `noise_variance`.
+    rows : callable
+        Gives what the model predicts of left-out rows.
+    random_state : Generator
+    """
+    asked, given = options.noise_model, options.noise_variance is not None
+    if asked == "constant" or (asked == "auto" and given):
+        return None
+    return learn_noise(rows(), random_state, always=asked == "input")
 
 
 def _left_out_loss(

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import TargetScale
 from greedygp.messages import shown
+from greedygp.noise import NoiseFunction
 from greedygp.summary import SummaryMixin
 from greedygp.validation import check_integer, check_number, check_predict_inputs
 
@@ -46,6 +47,7 @@ class PredictionMixin(SummaryMixin):
     _target_shape: tuple[int, ...]
     _loo: tuple[Array, Array]
     _loo_dropped: tuple[np.ndarray, Array] | None
+    _noise: NoiseFunction | None = None  # None: the posterior's constant noise
 
     def predict(
         self, X: Any, return_std: bool = False, return_cov: bool = False, *, noise: bool = True
@@ -74,7 +76,7 @@ class PredictionMixin(SummaryMixin):
         X = check_predict_inputs(self, X)
         if return_std:
             mean, variance = self._posterior.mean_and_variance(X)
-            extra = self._posterior.noise_variance if noise else 0.0
+            extra = self._noise_at(X, mean) if noise else 0.0
             std = Backend(mean).xp.sqrt(variance + extra)
             return self._as_y(X, self._scale.mean(mean, self._target_shape)), self._as_y(
                 X, self._scale.std(std, self._target_shape)
@@ -94,8 +96,40 @@ class PredictionMixin(SummaryMixin):
         if noise:
             backend = Backend(covariance)
             eye = backend.xp.eye(X.shape[0], dtype=covariance.dtype, device=backend.device)
-            covariance = covariance + self._posterior.noise_variance * eye
+            mean = None if self._noise is None else self._posterior.mean(X)
+            covariance = covariance + self._noise_at(X, mean) * eye
         return covariance
+
+    def _noise_at(self, X: Array, mean: Array | None) -> Any:
+        """Return the noise variance at X in the model's units, (N,) or one number for all.
+
+        `mean` (N, p) is the posterior's there; it is not needed where the noise is constant.
+        """
+        if self._noise is None:
+            return self._posterior.noise_variance
+        return self._noise(X, mean)
+
+    def noise_variance_at(self, X: Any) -> Array:
+        """Return the variance of a target's noise at X.
+
+        It is the same everywhere unless the noise was learnt as a function of the input
+        (`noise_model`).
+
+        Parameters
+        ----------
+        X : (N, D) array-like
+
+        Returns
+        -------
+        (N,) or (N, p) array
+            In the units of y, squared.
+        """
+        check_is_fitted(self, "_posterior")
+        X = check_predict_inputs(self, X)
+        mean = self._posterior.mean(X)
+        xp = Backend(mean).xp
+        noise = xp.zeros_like(mean[:, 0]) + self._noise_at(X, mean)
+        return self._as_y(X, self._scale.std(xp.sqrt(noise), self._target_shape) ** 2)
 
     def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
         """Predict the central interval in which a new target lies with the given probability.
@@ -176,7 +210,7 @@ class PredictionMixin(SummaryMixin):
         """Put the rows of weight 0 back in their places, with their ordinary predictions."""
         backend = Backend(mean)
         other_mean, other_variance = self._posterior.mean_and_variance(X)
-        other_std = backend.xp.sqrt(other_variance + self._posterior.noise_variance)
+        other_std = backend.xp.sqrt(other_variance + self._noise_at(X, other_mean))
         places = np.argsort(np.concatenate([np.flatnonzero(used), np.flatnonzero(~used)]))
         order = backend.integers(places)
         both_means = backend.xp.concat([mean, backend.asarray(other_mean)], axis=0)

@@ -134,8 +134,14 @@ def _noise(model: Any) -> Iterator[tuple[str, str]]:
         return
     scale = getattr(model, "_scale", None)
     widths = np.ones(1) if scale is None else np.atleast_1d(scale.width)
-    deviations = ", ".join(f"{np.sqrt(variance) * width:.4g}" for width in widths[:MOST_CLASSES])
-    yield "noise", f"standard deviation {deviations} in the units of y"
+    function = getattr(model, "_noise", None)
+    ends = [variance] if function is None else function.typical
+    deviations = ", ".join(
+        " to ".join(f"{np.sqrt(end) * width:.4g}" for end in ends)
+        for width in widths[:MOST_CLASSES]
+    )
+    varies = "" if function is None else ", by the input"
+    yield "noise", f"standard deviation {deviations} in the units of y{varies}"
 
 
 def _method(model: Any) -> Iterator[tuple[str, str]]:

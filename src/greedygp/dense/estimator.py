@@ -46,6 +46,11 @@ class GPRegressor(
         Where learning starts; None: an ARD Gaussian scaled to the data.
     noise_variance : float or None
         Held fixed where given (in the units of the normalised y if `normalize_y`); None: learnt.
+    noise_model : {"auto", "constant", "input"}
+        Whether the noise depends on the input: "input" learns its logarithm as a function of the
+        inputs and of the predicted mean, from the errors of left-out rows; "auto" does so unless
+        `noise_variance` is given, and keeps the function where it predicts left-out rows better
+        than one constant does. The mean does not depend on it.
     solver : {"auto", "cholesky", "cg", "pcg", "smo", "bcd_cyclic", "bcd_gradient", "gbcd"}
         Cholesky factor, conjugate gradients, the same with a randomly pivoted Cholesky
         preconditioner, sequential minimal optimisation, block coordinate descent with blocks in
@@ -90,6 +95,10 @@ class GPRegressor(
         The solution of `(K + noise) a = y`, in the units of the normalised y.
     kernel_ : Kernel
     noise_variance_ : float
+        The constant noise variance that the mean was learnt with, in the units of the normalised
+        y. :meth:`noise_variance_at` gives the noise that predictions have.
+    noise_model_ : {"constant", "input"}
+        Whether the noise of predictions depends on the input.
     solver_ : str
         The solver that was used.
     n_iter_ : int
@@ -126,6 +135,7 @@ class GPRegressor(
         *,
         kernel: Kernel | ScikitLearnKernel | None = None,
         noise_variance: float | None = None,
+        noise_model: str = "auto",
         solver: str = "auto",
         block_size: int | None = None,
         working_set: int = 60,
@@ -144,6 +154,7 @@ class GPRegressor(
     ):
         self.kernel = kernel
         self.noise_variance = noise_variance
+        self.noise_model = noise_model
         self.solver = solver
         self.block_size = block_size
         self.working_set = working_set
@@ -208,7 +219,8 @@ class GPRegressor(
         solution = fitted.solution
         self.kernel_, self.noise_variance_ = fitted.point.kernel, fitted.point.noise_variance
         self.objective_value_ = fitted.objective_value
-        self._posterior = fitted.posterior
+        self._posterior, self._noise = fitted.posterior, fitted.noise
+        self.noise_model_ = "constant" if fitted.noise is None else "input"
         self._targets, self._loo_dropped = data.y, data.dropped
         places = np.zeros((data.y.shape[0], data.n_given))
         places[:, slice(None) if data.used is None else data.used] = to_numpy(solution.alpha)
@@ -266,14 +278,19 @@ class GPRegressor(
             assert isinstance(self._posterior, DensePosterior)
             drawn = to_numpy(pathwise_samples(self._posterior, X, n_samples, rng))
             if noise:
-                drawn = drawn + np.sqrt(self.noise_variance_) * rng.standard_normal(drawn.shape)
+                variance = self._noise_at(X, self._posterior.mean(X))
+                std = np.sqrt(np.broadcast_to(to_numpy(variance), drawn.shape[:1]))
+                drawn = drawn + std[:, None, None] * rng.standard_normal(drawn.shape)
             return drawn
 
         return self._drawn(X, n_samples, random_state, draw)
 
     def _left_out(self) -> tuple[Array, Array]:
         assert isinstance(self._posterior, DensePosterior)
-        return self._posterior.leave_one_out(self._targets)
+        mean, variance = self._posterior.leave_one_out(self._targets)
+        if self._noise is not None:
+            variance = self._noise.instead_of_constant(variance, self._posterior.X, mean)
+        return mean, variance
 
     def loo_predict(self) -> tuple[Array, Array]:
         """Predict every training row from all the others, in closed form.

@@ -12,6 +12,7 @@ from greedygp.data import TrainingData
 from greedygp.dense.checkpoint import Checkpoint, NoCheckpoint
 from greedygp.dense.choosing import Prospects, choose_solver
 from greedygp.dense.learning import Schedule, learn_hyperparameters
+from greedygp.dense.loo import loo_residuals
 from greedygp.dense.posterior import DensePosterior, Recipe
 from greedygp.dense.solvers import make_solver
 from greedygp.dense.solvers.base import Solver
@@ -19,9 +20,13 @@ from greedygp.dense.solvers.cholesky import CholeskySolver
 from greedygp.dense.solvers.options import SolverOptions
 from greedygp.dense.solving import Limits, Solution, solve
 from greedygp.dense.system import System
+from greedygp.exceptions import NotPositiveDefiniteError
+from greedygp.full_gp import factor_and_solve
 from greedygp.hyperparameters import Point
 from greedygp.kernels.conversion import as_kernel
+from greedygp.noise import LeftOutRows, NoiseFunction, noise_for
 from greedygp.progress import Deadline, FitProgress
+from greedygp.start import random_rows
 
 __all__ = ["DenseFit", "FittedGP"]
 
@@ -39,6 +44,7 @@ class FittedGP:
     solution: Solution
     tol: float  # what the solve was to reach
     posterior: DensePosterior
+    noise: NoiseFunction | None  # None: constant
 
 
 class DenseFit:
@@ -87,8 +93,8 @@ class DenseFit:
         if solution.status == "hopeless":
             solver = self.factorised(solver)
             solution = solution.followed_by(self.steps(solver, recipe, NoCheckpoint()))
-        posterior = self.posterior(solver, recipe)
-        return FittedGP(point, value, solver.name, solution, self.limits.tol, posterior)
+        posterior, noise = self.posterior(solver, recipe), self.noise(point)
+        return FittedGP(point, value, solver.name, solution, self.limits.tol, posterior, noise)
 
     # --- hyperparameters -------------------------------------------------------------------------
 
@@ -194,3 +200,28 @@ class DenseFit:
             factor=solver.factor if isinstance(solver, CholeskySolver) else None,
             recipe=recipe,
         )
+
+    # --- the noise -------------------------------------------------------------------------------
+
+    def noise(self, point: Point) -> NoiseFunction | None:
+        """Return the noise as a function of the input; None: it is constant."""
+        if self.deadline.passed:
+            return None
+        try:
+            return noise_for(self.options, lambda: self._left_out(point), self.rng)
+        except NotPositiveDefiniteError:
+            return None
+
+    def _left_out(self, point: Point) -> LeftOutRows:
+        """Return what a full GP predicts of left-out rows; of many rows a random subset's own GP.
+
+        Its latent variances are larger than those of all rows together, and the noise function
+        takes them into account.
+        """
+        X, y, weights = random_rows(
+            *self.data.on_host(), self.options.hyperparameter_rows, self.rng
+        )
+        s2 = point.noise_variance
+        L, alpha = factor_and_solve(point.kernel, s2, X, y, weights)
+        residual, variance = loo_residuals(L, alpha, s2, weights)
+        return LeftOutRows.of(X, y, weights, y - residual, variance, s2)

@@ -7,6 +7,7 @@ from typing import Any
 
 from greedygp.dense.objectives import DENSE_OBJECTIVES
 from greedygp.dense.solvers import SOLVERS
+from greedygp.noise import NOISE_MODELS
 from greedygp.validation import (
     check_choice,
     check_flag,
@@ -23,6 +24,7 @@ def check_parameters(estimator: Any) -> None:
     """Raise an error that names the first parameter with an impossible value."""
     check_kernel(estimator.kernel)
     check_number("noise_variance", estimator.noise_variance, above=0, or_none=True)
+    check_choice("noise_model", estimator.noise_model, NOISE_MODELS)
     check_choice("solver", estimator.solver, ("auto", *SOLVERS))
     check_integer("block_size", estimator.block_size, 1, or_none=True)
     check_integer("working_set", estimator.working_set, 1)

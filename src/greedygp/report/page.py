@@ -159,7 +159,11 @@ def _steps(facts: dict[str, Any], estimator: Any) -> list[tuple[str, Any]]:
         steps.append(("kernel", re.sub(r"\d+\.\d+(e[-+]?\d+)?", _rounded, repr(kernel))))
     if hasattr(estimator, "noise_variance_"):
         value = np.ravel(estimator.noise_variance_)[0]
-        steps.append(("noise variance, in the model's units", f"{float(value):.4g}"))
+        function = getattr(estimator, "_noise", None)
+        ends = [value] if function is None else function.typical
+        shown = " to ".join(f"{float(end):.4g}" for end in ends)
+        varies = "" if function is None else " (it depends on the row)"
+        steps.append(("noise variance, in the model's units", shown + varies))
     if hasattr(estimator, "stop_reason_"):
         reasons = np.atleast_1d(estimator.stop_reason_).tolist()
         steps.append(("the selection ended by", ", ".join(dict.fromkeys(map(str, reasons)))))

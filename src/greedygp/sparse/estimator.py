@@ -44,6 +44,11 @@ class SparseGPRegressor(
     noise_variance : float or None
         Held fixed where given (in the units of the normalised y if `normalize_y`); None: learnt
         from the data.
+    noise_model : {"auto", "constant", "input"}
+        Whether the noise depends on the input: "input" learns its logarithm as a function of the
+        inputs and of the predicted mean, from the errors of left-out rows; "auto" does so unless
+        `noise_variance` is given, and keeps the function where it predicts left-out rows better
+        than one constant does. The mean does not depend on it.
     criterion : {"matching_pursuit", "nlgpp", "loo_cve", "gpe", "nlml", "nlpp", "info_gain", \
 "random"}
         What a candidate is judged by: matching pursuit, leave-one-out predictive density,
@@ -52,9 +57,9 @@ class SparseGPRegressor(
     approximation : {"auto", "fitc", "dtc", "sor"}
         What is neglected; see the user guide. "auto": where the basis is refined by `nlgpp`, FITC
         and DTC are both tried for 15 iterations, and the one that predicts left-out rows better
-        goes on; DTC with `objective="vfe"`; else FITC. Under "fitc" the criteria `nlml`, `loo_cve`,
-        `nlgpp` and `gpe` are FITC's own, unless the basis is refined afterwards; the others
-        choose by DTC's formulas.
+        goes on; DTC with `objective="vfe"`; else FITC. The basis is chosen by DTC's formulas, and
+        `path_` holds their values, except that under "fitc" the criteria `nlml`, `loo_cve`,
+        `nlgpp` and `gpe` are FITC's own (slow) unless the basis is refined afterwards.
     max_basis : int or None
         The most basis vectors; None: 500 or, where the basis is refined, four times the square
         root of the number of rows if that is less.
@@ -103,6 +108,10 @@ class SparseGPRegressor(
     n_basis_ : int
     kernel_ : Kernel
     noise_variance_ : float
+        The constant noise variance that the mean was learnt with, in the units of the normalised
+        y. :meth:`noise_variance_at` gives the noise that predictions have.
+    noise_model_ : {"constant", "input"}
+        Whether the noise of predictions depends on the input.
     approximation_ : str
         The one that the model has, where `approximation` left the choice to the fit.
     path_ : structured array with the fields index, value, score, seconds
@@ -142,6 +151,7 @@ class SparseGPRegressor(
         *,
         kernel: Kernel | ScikitLearnKernel | None = None,
         noise_variance: float | None = None,
+        noise_model: str = "auto",
         criterion: str = "matching_pursuit",
         approximation: str = "auto",
         max_basis: int | None = None,
@@ -160,6 +170,7 @@ class SparseGPRegressor(
     ):
         self.kernel = kernel
         self.noise_variance = noise_variance
+        self.noise_model = noise_model
         self.criterion = criterion
         self.approximation = approximation
         self.max_basis = max_basis
@@ -255,6 +266,8 @@ class SparseGPRegressor(
         selected, path = learnt.selected, learnt.selected.path
         self._posterior = model.posterior
         self._loo, self._loo_dropped = model.loo, data.dropped
+        self._noise = model.noise
+        self.noise_model_ = "constant" if model.noise is None else "input"
         self.kernel_, self.noise_variance_ = state.kernel, state.noise_variance
         self.approximation_ = state.approximation
         self.basis_ = 1.0 * state.basis

@@ -19,6 +19,7 @@ from greedygp.data import TrainingData
 from greedygp.greedy import Stopping
 from greedygp.hyperparameters import Point
 from greedygp.kernels.conversion import as_kernel
+from greedygp.noise import LeftOutRows, NoiseFunction, noise_for
 from greedygp.progress import Deadline, FitProgress
 from greedygp.sparse.criteria import CRITERIA, Criterion
 from greedygp.sparse.forward import SparseSelector
@@ -49,6 +50,7 @@ class FittedModel:
     learnt: SparseLearnt  # hyperparameters, the selection that was kept, what happened in rounds
     state: SparseState
     posterior: Posterior
+    noise: NoiseFunction | None  # None: constant
     loo: tuple[Array, Array]  # mean (n, p) and variance (n,) of left-out rows, in the model's units
 
 
@@ -96,7 +98,8 @@ class SparseFit:
             else:
                 state, learnt = self.learn(start)
             self.progress.end(lambda: _attributes(state))
-            return FittedModel(start, learnt, state, Posterior(state), self._left_out(state))
+            noise, loo = self.noise(state, learnt)
+            return FittedModel(start, learnt, state, Posterior(state), noise, loo)
 
     # --- the start -----------------------------------------------------------------------------
 
@@ -148,7 +151,8 @@ class SparseFit:
         self, point: Point, criterion: Criterion, previous: Selected | None
     ) -> SparseSelector:
         data, approximation = self.data, self.approximation
-        if approximation == "fitc" and (self.refines or not criterion.exact_fitc):
+        own = self.options.approximation == "fitc" and criterion.exact_fitc and not self.refines
+        if approximation == "fitc" and not own:
             approximation = "dtc"
         state = SparseState(
             point.kernel,
@@ -233,6 +237,23 @@ class SparseFit:
         )
 
     # --- the end -------------------------------------------------------------------------------
+
+    def noise(
+        self, state: SparseState, learnt: SparseLearnt
+    ) -> tuple[NoiseFunction | None, tuple[Array, Array]]:
+        """Return the noise as a function of the input, and what is predicted of left-out rows."""
+        mean, variance = self._left_out(state)
+        s2 = state.noise_variance
+        if state.size == 0 or learnt.interrupted or self.deadline.passed:
+            return None, (mean, variance)
+        noise = noise_for(
+            self.options,
+            lambda: LeftOutRows.of(*self.data.on_host(), mean, variance, s2),
+            self.rng,
+        )
+        if noise is not None:
+            variance = noise.instead_of_constant(variance, self.data.X, mean)
+        return noise, (mean, variance)
 
     def _left_out(self, state: SparseState) -> tuple[Array, Array]:
         """Return mean and variance of each row's target, had the row been left out."""

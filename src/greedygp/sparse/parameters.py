@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from greedygp.noise import NOISE_MODELS
 from greedygp.sparse.criteria import CRITERIA
 from greedygp.sparse.objectives import OBJECTIVES, check_objective
 from greedygp.validation import (
@@ -31,6 +32,7 @@ def check_parameters(estimator: Any) -> None:
     """Raise a sentence that names the first parameter that cannot be."""
     check_kernel(estimator.kernel)
     check_number("noise_variance", estimator.noise_variance, above=0, or_none=True)
+    check_choice("noise_model", estimator.noise_model, NOISE_MODELS)
     check_choice("criterion", estimator.criterion, tuple(CRITERIA))
     check_choice("approximation", estimator.approximation, APPROXIMATIONS)
     check_integer("max_basis", estimator.max_basis, 1, or_none=True)
