@@ -1,4 +1,6 @@
-"""The prior of kernel and noise: a density, and its slopes."""
+"""The priors of kernel and noise: densities, and their slopes."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from scipy.stats import norm
 
 from greedygp.hyperparameters import Evaluation, Point
 from greedygp.kernels import Constant, Gaussian, Linear
-from greedygp.prior import NOISE_SHARE, HyperparameterPrior
+from greedygp.prior import KernelPrior, NoisePrior
 
 KERNELS = {
     "ARD": Gaussian(2.0, [0.5, 3.0, 1.0]),
@@ -20,63 +22,68 @@ each_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 
 def moved(kernel, seed=0):
     rng = np.random.default_rng(seed)
-    return Point(kernel.with_theta(kernel.theta + rng.normal(size=len(kernel.theta))), 0.3)
+    return kernel.with_theta(kernel.theta + rng.normal(size=len(kernel.theta)))
 
 
-def test_it_is_the_density_that_it_says():
-    """Deviations from the mean, the mean, the variance and the noise are normal."""
+@pytest.mark.parametrize("level", [1.1, np.inf])
+def test_the_kernels_prior_is_the_density_that_it_says(level):
+    """Deviations from the mean, the mean and the variance are normal."""
     kernel = KERNELS["ARD"]
-    prior = HyperparameterPrior(kernel, 1.7, 0.9, 1.1, 1.3, 1.9)
+    prior = KernelPrior(kernel, 0.9, level, 1.3)
 
-    def density(point):
-        variance, *scales = point.kernel.theta - kernel.theta
-        apart = np.array(scales) - np.mean(scales)
-        noise = np.log(point.noise_variance) - np.log(NOISE_SHARE * 1.7)
-        return (
-            norm.logpdf(apart, scale=0.9).sum()
-            + norm.logpdf(np.mean(scales), scale=1.1)
-            + norm.logpdf(variance, scale=1.3)
-            + norm.logpdf(noise, scale=1.9)
-        )
+    def density(other):
+        variance, *scales = other.theta - kernel.theta
+        found = norm.logpdf(np.array(scales) - np.mean(scales), scale=0.9).sum()
+        found += norm.logpdf(variance, scale=1.3)
+        return found if np.isinf(level) else found + norm.logpdf(np.mean(scales), scale=level)
 
-    start, other = Point(kernel, NOISE_SHARE * 1.7), moved(kernel)
-    assert_allclose(prior.loss(start)[0], 0.0, atol=1e-12)
-    assert_allclose(prior.loss(other)[0], density(start) - density(other), rtol=1e-10)
+    other = moved(kernel)
+    assert prior.loss(kernel)[0] == 0.0
+    assert_allclose(prior.loss(other)[0], density(kernel) - density(other), rtol=1e-10)
+
+
+def test_the_noises_prior_is_the_density_that_it_says():
+    prior = NoisePrior(1.7, 0.1, 1.9)
+    middle, other = (norm.logpdf(np.log(noise / 0.17), scale=1.9) for noise in (0.17, 0.6))
+    assert_allclose(prior.loss(0.17)[0], 0.0, atol=1e-12)
+    assert_allclose(prior.loss(0.6)[0], middle - other, rtol=1e-10)
 
 
 @each_kernel
-def test_slopes(kernel):
-    prior, at, h = HyperparameterPrior(kernel, 2.0), moved(kernel), 1e-6
-    _, theta, log_noise = prior.loss(at)
-
-    def value(step, noise=0.0):
-        return prior.loss(
-            Point(at.kernel.with_theta(at.kernel.theta + step), at.noise_variance * np.exp(noise))
-        )[0]
-
+@pytest.mark.parametrize("level", [0.8, np.inf])
+def test_slopes_of_the_kernel(kernel, level):
+    prior, at, h = KernelPrior(kernel, level=level), moved(kernel), 1e-6
+    theta = prior.loss(at)[1]
     for k in range(len(theta)):
         step = h * np.eye(len(theta))[k]
-        assert_allclose(theta[k], (value(step) - value(-step)) / (2 * h), atol=1e-7)
-    zero = np.zeros(len(theta))
-    assert_allclose(log_noise, (value(zero, h) - value(zero, -h)) / (2 * h), atol=1e-7)
+        up, down = (prior.loss(at.with_theta(at.theta + s))[0] for s in (step, -step))
+        assert_allclose(theta[k], (up - down) / (2 * h), atol=1e-7)
+
+
+def test_slope_of_the_noise():
+    prior, h = NoisePrior(2.0), 1e-6
+    up, down = (prior.loss(0.3 * np.exp(step))[0] for step in (h, -h))
+    assert_allclose(prior.loss(0.3)[1], (up - down) / (2 * h), atol=1e-7)
 
 
 @each_kernel
-def test_it_is_added_to_an_objective(kernel):
-    prior, at = HyperparameterPrior(kernel, 2.0), moved(kernel)
+def test_they_are_added_to_an_objective(kernel):
+    at = Point(moved(kernel), 0.3)
     plain = Evaluation(5.0, np.arange(1.0, len(kernel.theta) + 1), -2.0)
-    both = prior.added_to(lambda point: plain)(at)
-    value, theta, log_noise = prior.loss(at)
-    assert both.value == 5.0 + value
-    assert_allclose(both.theta, plain.theta + theta)
-    assert both.log_noise == -2.0 + log_noise
+    value, theta = KernelPrior(kernel).loss(at.kernel)
+    both = KernelPrior(kernel).added_to(lambda point: plain, total=4.0)(at)
+    assert both.value == 5.0 + value / 4.0
+    assert_allclose(both.theta, plain.theta + theta / 4.0)
+    assert both.log_noise == plain.log_noise
+    value, slope = NoisePrior(2.0).loss(0.3)
+    both = NoisePrior(2.0).added_to(lambda point: plain)(at)
+    assert both == replace(plain, value=5.0 + value, log_noise=-2.0 + slope)
 
 
 def test_a_factor_of_three_costs_little():
     """For one length scale among many, for all together, for the variance and for the noise."""
     kernel = Gaussian(1.0, np.ones(10))
-    prior = HyperparameterPrior(kernel, 1.0)
     for step in (np.eye(11)[3], np.r_[0.0, np.ones(10)], np.eye(11)[0]):
         theta = kernel.theta + np.log(3.0) * step
-        assert prior.loss(Point(kernel.with_theta(theta), NOISE_SHARE))[0] < 0.7
-    assert prior.loss(Point(kernel, 3 * NOISE_SHARE))[0] < 0.5
+        assert KernelPrior(kernel).loss(kernel.with_theta(theta))[0] < 0.7
+    assert NoisePrior(1.0).loss(0.15)[0] < 0.5

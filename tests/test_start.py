@@ -10,7 +10,7 @@ from greedygp import start as start_module
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.full_gp import evidence
 from greedygp.kernels import Gaussian
-from greedygp.prior import HyperparameterPrior
+from greedygp.prior import KernelPrior, NoisePrior
 from greedygp.start import default_kernel, subset_evidence
 
 
@@ -64,7 +64,8 @@ def test_learning_lowers_the_evidence_to_a_minimum():
     found = evidence(learnt.point.kernel, learnt.point.noise_variance, X, y, None)
     assert_allclose(learnt.value, found.value)
     assert found.value < evidence(start, 0.1 * y.var(), X, y, None).value
-    _, theta, log_noise = HyperparameterPrior(start, y.var()).loss(learnt.point)
+    _, theta = KernelPrior(start).loss(learnt.point.kernel)
+    _, log_noise = NoisePrior(y.var()).loss(learnt.point.noise_variance)
     slopes = [*(found.theta + theta), found.log_noise + log_noise]
     assert np.max(np.abs(slopes)) < 0.02
     assert 0.003 < learnt.point.noise_variance < 0.03  # it was made with 0.01

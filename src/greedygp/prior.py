@@ -1,16 +1,16 @@
-"""What is taken for granted of the default kernel before the data have spoken.
+"""What is taken for granted of the default kernel, and of the noise, before the data have spoken.
 
 A few hundred rows do not tell many length scales apart. By the evidence alone, the length scales of
 features that matter little run away to thousands of times the data's spread, where no gradient
-brings them back, and with few rows the noise vanishes. So for the default kernel, in units of the
-start (the features' spreads times the root of their number, the targets' mean square),
+brings them back; features that are noise get short ones by chance; where classes can be separated
+the variance grows without end, and with few rows the noise vanishes. So for the default kernel, in
+units of the start, all of these are normal:
 
-- the logarithms of the length scales differ from their mean by normal deviates of standard
-  deviation `spread`, and that mean is itself normal with standard deviation `level`;
-- the logarithm of the variance is normal with standard deviation `variance_spread`;
-- the logarithm of the noise variance is normal around `noise_centre` with `noise_spread`.
+- the differences of the logarithms of the length scales from their mean, and that mean;
+- the logarithm of the variance;
+- in regression, the logarithm of the noise variance.
 
-The prior is weak: a factor of three costs half a nat or less, whatever the number of rows. A kernel
+The prior is weak: a factor of three costs about half a nat, whatever the number of rows. A kernel
 that the user gives is learnt without it.
 """
 
@@ -18,64 +18,97 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from greedygp.hyperparameters import Evaluation, Point
 from greedygp.kernels import Kernel
 
-__all__ = ["HyperparameterPrior"]
+__all__ = ["KernelPrior", "NoisePrior"]
 
-NOISE_SHARE = 0.05  # of the targets' variance: the centre of the noise
+P = TypeVar("P")
 
 
 @dataclass(frozen=True)
-class HyperparameterPrior:
-    """A prior of kernel and noise.
+class KernelPrior:
+    """A prior of a kernel's parameters.
 
     Parameters
     ----------
     centre : Kernel
-        Where learning starts.
-    variance : float
-        Of the targets.
-    spread, level, variance_spread, noise_spread : float
-        Standard deviations, in logarithms.
+        Where learning starts: length scales in the ratios of the features' spreads.
+    spread : float
+        Standard deviation of the logarithms of the length scales around their mean.
+    level : float
+        Standard deviation of that mean; infinity: it may be anything.
+    variance_spread : float
+        Standard deviation of the logarithm of the variance.
     """
 
     centre: Kernel
-    variance: float
     spread: float = 1.0
     level: float = 1.0
     variance_spread: float = 1.5
-    noise_spread: float = 2.0
 
-    def loss(self, point: Point) -> tuple[float, np.ndarray, float]:
-        """Return minus the log density, up to a constant, and its slopes by theta and log noise."""
-        shift = point.kernel.theta - self.centre.theta
-        scales = self.centre.is_length_scale
-        theta = shift / self.variance_spread**2
-        value = 0.5 * float(np.sum(shift[~scales] * theta[~scales]))
-        if np.any(scales):
-            mean = float(np.mean(shift[scales]))
-            apart = shift[scales] - mean
-            value += 0.5 * float(np.sum(apart**2)) / self.spread**2
-            value += 0.5 * mean**2 / self.level**2
-            theta[scales] = apart / self.spread**2 + mean / (self.level**2 * len(apart))
-        noise = np.log(point.noise_variance / (NOISE_SHARE * self.variance))
-        value += 0.5 * (noise / self.noise_spread) ** 2
-        return value, theta, float(noise / self.noise_spread**2)
+    def loss(self, kernel: Kernel) -> tuple[float, np.ndarray]:
+        """Return minus the log density, up to a constant, and the derivatives by theta."""
+        shift = kernel.theta - self.centre.theta
+        scales = kernel.is_length_scale
+        mean = float(np.mean(shift[scales])) if np.any(scales) else 0.0
+        deviation = np.where(scales, shift - mean, 0.0)
+        growth = np.where(scales, 0.0, shift)
+        theta = deviation / self.spread**2 + growth / self.variance_spread**2
+        value = 0.5 * float(theta @ (deviation + growth)) + 0.5 * mean**2 / self.level**2
+        theta[scales] += mean / (self.level**2 * max(int(np.sum(scales)), 1))
+        return value, theta
+
+    def added_to(self, objective: Callable[[P], Any], total: float = 1.0) -> Callable[[P], Any]:
+        """Return an objective with the prior added; `total` nats are one of the objective's."""
+
+        def both(point: P) -> Any:
+            evaluation, (value, theta) = objective(point), self.loss(point.kernel)  # type: ignore[attr-defined]
+            return replace(
+                evaluation,
+                value=evaluation.value + value / total,
+                theta=evaluation.theta + theta / total,
+            )
+
+        return both
+
+
+@dataclass(frozen=True)
+class NoisePrior:
+    """A prior of the noise variance: normal in the logarithm.
+
+    Parameters
+    ----------
+    variance : float
+        Of the targets.
+    share : float
+        What the noise has of it in the middle of the prior.
+    spread : float
+        Standard deviation of the logarithm.
+    """
+
+    variance: float
+    share: float = 0.05
+    spread: float = 2.0
+
+    def loss(self, noise_variance: float) -> tuple[float, float]:
+        """Return minus the log density, up to a constant, and its slope by the logarithm."""
+        away = float(np.log(noise_variance / (self.share * self.variance)))
+        return 0.5 * (away / self.spread) ** 2, away / self.spread**2
 
     def added_to(self, objective: Callable[[Point], Evaluation]) -> Callable[[Point], Evaluation]:
-        """Return an objective, a sum over rows in nats, with minus the log density added."""
+        """Return an objective, a sum over rows in nats, with the prior added."""
 
         def both(point: Point) -> Evaluation:
-            evaluation, (value, theta, log_noise) = objective(point), self.loss(point)
+            evaluation, (value, slope) = objective(point), self.loss(point.noise_variance)
             return replace(
                 evaluation,
                 value=evaluation.value + value,
-                theta=evaluation.theta + theta,
-                log_noise=evaluation.log_noise + log_noise,
+                log_noise=evaluation.log_noise + slope,
             )
 
         return both

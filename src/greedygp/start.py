@@ -18,7 +18,7 @@ from greedygp.full_gp import evidence
 from greedygp.hyperparameters import Evaluation, Point, moving_parts
 from greedygp.kernels import Gaussian, Kernel
 from greedygp.minimise import Minimum, minimise
-from greedygp.prior import HyperparameterPrior
+from greedygp.prior import KernelPrior, NoisePrior
 from greedygp.progress import NEVER, Deadline
 
 __all__ = ["SUBSET_ROWS", "default_kernel", "random_rows", "subset_evidence"]
@@ -91,7 +91,7 @@ def subset_evidence(
     first = default_kernel(X, y, weights) if kernel is None else kernel
     rows = random_rows(X, y, weights, n_rows, random_state)
     variance = mean_variance(rows[1], rows[2])
-    prior = HyperparameterPrior(first, variance) if kernel is None and learn_kernel else None
+    prior = KernelPrior(first) if kernel is None and learn_kernel else None
     search = _Search(noise_variance, variance, learn_kernel, prior, max_iter, deadline)
     found = search.minimum(first, *rows)
     only_noise = found.point.noise_variance >= ONLY_NOISE * variance
@@ -109,7 +109,7 @@ class _Search:
     noise_variance: float | None
     variance: float
     learn_kernel: bool
-    prior: HyperparameterPrior | None
+    prior: KernelPrior | None
     max_iter: int
     deadline: Deadline
 
@@ -121,7 +121,9 @@ class _Search:
         def of_rows(point: Point) -> Evaluation:
             return evidence(point.kernel, point.noise_variance, X, y, weights)
 
-        return of_rows if self.prior is None else self.prior.added_to(of_rows)
+        if self.prior is None:
+            return of_rows
+        return NoisePrior(self.variance).added_to(self.prior.added_to(of_rows))
 
     def minimum(
         self, kernel: Kernel, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
