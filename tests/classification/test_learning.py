@@ -8,8 +8,8 @@ from classification.problems import SmallProblem
 from greedygp.classification.hyperparameters import LatentPoint
 from greedygp.classification.learning import Schedule, learn
 from greedygp.classification.objectives import OBJECTIVES
-from greedygp.classification.prior import Prior
 from greedygp.classification.selection import Selected
+from greedygp.classification.start import default_prior
 from greedygp.classification.state import ClassificationState
 from greedygp.greedy import Stopping, run
 from greedygp.kernels import Gaussian
@@ -126,7 +126,7 @@ def test_what_may_move():
 
 def test_the_prior_has_its_share():
     selector = Selector()
-    prior = Prior(Gaussian(4.0, [1.0, 1.0]))
+    prior = default_prior(Gaussian(4.0, [1.0, 1.0]))
     plain, both = learnt(selector, rounds=0), learnt(selector, rounds=0, prior=prior)
     share = prior.loss(selector.problem.kernel)[0] / 40
     assert_allclose(both.value - plain.value, share, rtol=1e-10)

@@ -8,8 +8,7 @@ from scipy.optimize import approx_fprime
 from classification.models import data
 from greedygp import SparseGPClassifier
 from greedygp.classification.hyperparameters import LatentEvaluation, LatentPoint
-from greedygp.classification.prior import SPREAD, VARIANCE_SPREAD, Prior
-from greedygp.classification.start import starting_kernel
+from greedygp.classification.start import default_prior, starting_kernel
 from greedygp.kernels import Gaussian
 
 CENTRE = Gaussian(variance=4.0, length_scale=[0.5, 2.0, 7.0])
@@ -20,23 +19,23 @@ def moved(shift):
 
 
 def test_it_is_a_normal_density_of_logarithms():
-    prior = Prior(CENTRE)
+    prior = default_prior(CENTRE)
     assert prior.loss(CENTRE)[0] == 0.0
-    assert_allclose(prior.loss(moved([0.6, 0, 0, 0]))[0], 0.5 * (0.6 / VARIANCE_SPREAD) ** 2)
+    assert_allclose(prior.loss(moved([0.6, 0, 0, 0]))[0], 0.5 * (0.6 / 2.0) ** 2)
     deviations = np.array([0.2, -0.2, 0.0])
-    expected = 0.5 * np.sum(deviations**2) / SPREAD**2
+    expected = 0.5 * np.sum(deviations**2)
     assert_allclose(prior.loss(moved([0.0, *deviations]))[0], expected)
     assert_allclose(prior.loss(moved([0.0, *(deviations + 3.0)]))[0], expected)
 
 
 def test_its_derivatives():
-    prior, at = Prior(CENTRE), np.array([0.7, -0.4, 1.1, 0.3])
+    prior, at = default_prior(CENTRE), np.array([0.7, -0.4, 1.1, 0.3])
     slope = approx_fprime(at, lambda shift: prior.loss(moved(shift))[0], 1e-6)
     assert_allclose(prior.loss(moved(at))[1], slope, rtol=0, atol=1e-5)
 
 
 def test_it_is_added_for_every_row():
-    prior = Prior(CENTRE)
+    prior = default_prior(CENTRE)
     plain = LatentEvaluation(0.3, np.array([1.0, 2.0, 3.0, 4.0]), 0.5)
     both = prior.added_to(lambda point: plain, 20.0)(LatentPoint(moved([0.1, 0.2, 0.0, 0.0]), 0.0))
     value, theta = prior.loss(moved([0.1, 0.2, 0.0, 0.0]))

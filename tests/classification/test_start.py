@@ -8,8 +8,12 @@ from scipy.special import ndtr
 from greedygp.classification import start as module
 from greedygp.classification.data import LabelledRows
 from greedygp.classification.hyperparameters import LatentPoint
-from greedygp.classification.prior import Prior
-from greedygp.classification.start import learnt_start, starting_kernel, starting_point
+from greedygp.classification.start import (
+    default_prior,
+    learnt_start,
+    starting_kernel,
+    starting_point,
+)
 from greedygp.kernels import Gaussian, Linear
 from greedygp.progress import NEVER
 
@@ -55,7 +59,7 @@ def test_each_feature_gets_a_length_scale_where_that_pays(useful):
     y = np.where(np.sin(3.0 * X[:, :useful]).sum(axis=1) > 0, 1.0, -1.0)
     data = LabelledRows(X, y)
     first = starting_point(data, None, None)
-    start = learnt(data, first, prior=Prior(first.kernel))
+    start = learnt(data, first, prior=default_prior(first.kernel))
     assert start.tied == (useful == 2)
     shift = start.point.kernel.theta[1:] - first.kernel.theta[1:]
     assert (abs(shift[0] - shift[1]) > 0.1) == (useful == 1)
@@ -64,7 +68,7 @@ def test_each_feature_gets_a_length_scale_where_that_pays(useful):
 def test_one_feature_has_nothing_to_untie():
     data = rows(features=1)
     first = starting_point(data, None, None)
-    assert learnt(data, first, prior=Prior(first.kernel)).tied
+    assert learnt(data, first, prior=default_prior(first.kernel)).tied
 
 
 def test_a_given_kernel_is_learnt_as_it_is():

@@ -21,11 +21,16 @@ from greedygp.classification.hyperparameters import LatentPoint
 from greedygp.classification.learning import LearntClassifier, Schedule, learn
 from greedygp.classification.objectives import OBJECTIVES
 from greedygp.classification.posterior import Posterior
-from greedygp.classification.prior import Prior
 from greedygp.classification.refinement import refine
 from greedygp.classification.selection import BasisSelector
 from greedygp.classification.stages import ClassStages
-from greedygp.classification.start import SUBSET_ROWS, Start, learnt_start, starting_point
+from greedygp.classification.start import (
+    SUBSET_ROWS,
+    Start,
+    default_prior,
+    learnt_start,
+    starting_point,
+)
 from greedygp.classification.state import ClassificationState
 from greedygp.kernels.conversion import as_kernel
 from greedygp.progress import Deadline, FitProgress
@@ -124,7 +129,7 @@ class TwoClassFit:
         parameters = self.parameters
         self.learns = parameters.objective is not None
         self.learns_bias = self.learns and parameters.bias is None
-        self.prior = Prior(self.first.kernel) if parameters.kernel is None else None
+        self.prior = default_prior(self.first.kernel) if parameters.kernel is None else None
         self.limit = self._largest_basis()
         self.selector = BasisSelector(
             parameters, self.data, self.limit, self.rng, self.stages, self.deadline

@@ -16,11 +16,11 @@ import numpy as np
 
 from greedygp.classification.hyperparameters import LatentEvaluation, LatentPoint, moving_parts
 from greedygp.classification.objectives import Basis, Objective
-from greedygp.classification.prior import Prior
 from greedygp.classification.selection import BasisSelector, Selected
 from greedygp.classification.stages import ClassStages
 from greedygp.classification.state import ClassificationState
 from greedygp.minimise import Minimum, minimise
+from greedygp.prior import KernelPrior
 from greedygp.progress import NEVER, Deadline
 from greedygp.rounds import OPTIMISER_TOL, ROUND_TOL, Learnt, Round
 
@@ -36,7 +36,7 @@ class Schedule:
     max_iter: int
     tied: bool
     learn_bias: bool = True
-    prior: Prior | None = None
+    prior: KernelPrior | None = None
     deadline: Deadline = NEVER
 
     def objective_of(self, state: ClassificationState) -> Callable[[LatentPoint], LatentEvaluation]:

@@ -21,11 +21,11 @@ from scipy.special import chdtri, ndtri
 
 from greedygp.classification.data import LabelledRows
 from greedygp.classification.hyperparameters import LatentEvaluation, LatentPoint, moving_parts
-from greedygp.classification.prior import Prior
 from greedygp.classification.propagation import propagated_evidence
 from greedygp.data import feature_spreads
 from greedygp.kernels import Gaussian, Kernel
 from greedygp.minimise import minimise
+from greedygp.prior import KernelPrior
 from greedygp.progress import Deadline
 
 __all__ = ["Start", "learnt_start", "starting_bias", "starting_kernel", "starting_point"]
@@ -39,6 +39,11 @@ OPTIMISER_TOL = 1e-5  # relative improvement of the sum over rows
 def starting_kernel(X: np.ndarray, weights: np.ndarray | None) -> Gaussian:
     """Return a Gaussian with a length scale for each feature, scaled to the data (n, D)."""
     return Gaussian(VARIANCE, feature_spreads(X, weights) * np.sqrt(X.shape[1]))
+
+
+def default_prior(kernel: Kernel) -> KernelPrior:
+    """Return the prior of the default kernel; its length scales may be long or short together."""
+    return KernelPrior(kernel, spread=1.0, level=np.inf, variance_spread=2.0)
 
 
 def starting_bias(data: LabelledRows, kernel: Kernel) -> float:
@@ -80,7 +85,7 @@ def learnt_start(
     first: LatentPoint,
     data: LabelledRows,
     *,
-    prior: Prior | None,
+    prior: KernelPrior | None,
     learn_bias: bool,
     max_iter: int,
     deadline: Deadline,
@@ -92,7 +97,7 @@ def learnt_start(
     ----------
     first : LatentPoint
     data : LabelledRows
-    prior : Prior or None
+    prior : KernelPrior or None
         That of the default kernel, whose length scales are tied unless they pay; None: another one.
     learn_bias : bool
     max_iter : int
