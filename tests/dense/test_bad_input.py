@@ -18,6 +18,7 @@ each_solver = pytest.mark.parametrize("solver", NAMES)
         ("noise_variance", 0.0, ValueError, "noise_variance must be a finite number above 0"),
         ("noise_variance", -1.0, ValueError, "noise_variance must be"),
         ("noise_variance", "small", TypeError, "noise_variance must be"),
+        ("noise_model", "varying", ValueError, "noise_model must be one of"),
         ("solver", "lu", ValueError, "solver must be one of 'auto', 'cholesky', 'cg', 'pcg'"),
         ("solver", None, ValueError, "solver must be one of"),
         ("block_size", 0, ValueError, "block_size must be an integer of at least 1, or None"),

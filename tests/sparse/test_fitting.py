@@ -78,16 +78,18 @@ def test_a_start_that_is_interrupted_leaves_no_model(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("preparing", "refine", "criterion", "approximation", "kept"),
+    ("preparing", "refine", "criterion", "asked", "approximation", "kept"),
     [
-        (True, True, "nlgpp", "dtc", "random"),
-        (False, True, "nlgpp", "dtc", "nlgpp"),
-        (False, False, "nlgpp", "fitc", "nlgpp"),
-        (False, False, "nlpp", "dtc", "nlpp"),
+        (True, True, "nlgpp", "fitc", "dtc", "random"),
+        (False, True, "nlgpp", "fitc", "dtc", "nlgpp"),
+        (False, False, "nlgpp", "fitc", "fitc", "nlgpp"),
+        (False, False, "nlgpp", "auto", "dtc", "nlgpp"),
+        (False, False, "nlpp", "fitc", "dtc", "nlpp"),
     ],
 )
-def test_a_selection(preparing, refine, criterion, approximation, kept):
-    fit = make_fit(criterion=criterion, refine_basis=refine, rounds=2, max_basis=4)
+def test_a_selection(preparing, refine, criterion, asked, approximation, kept):
+    options = {"criterion": criterion, "approximation": asked, "refine_basis": refine}
+    fit = make_fit(rounds=2, max_basis=4, **options)
     selector = fit._selector(START, fitting.CRITERIA[kept], None)
     assert selector.state.approximation == approximation
     selected = fit.select(START, preparing=preparing)
