@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ pytest.importorskip("importlinter")
 
 ROOT = Path(__file__).parents[1]
 LAYERS = "Imports point downwards, and the families do not know each other"
+ROOMS = "The rooms of a family use those below them"
 CIRCLES = "No two modules import each other, in any folder"
 
 
@@ -38,7 +40,7 @@ def broken(folder):
         text=True,
     )
     found = re.findall(r"^(.+) (KEPT|BROKEN)\b", done.stdout, re.MULTILINE)
-    assert {name for name, _ in found} == {LAYERS, CIRCLES}, done.stdout + done.stderr
+    assert {name for name, _ in found} == {LAYERS, ROOMS, CIRCLES}, done.stdout + done.stderr
     names = [name for name, verdict in found if verdict == "BROKEN"]
     assert bool(done.returncode) == bool(names)
     return names
@@ -71,6 +73,36 @@ def test_it_notices(module, line, copy):
     assert LAYERS in broken(copy)
 
 
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("sparse/state.py", "from greedygp.sparse import criteria"),
+        ("sparse/learning.py", "def late():\n    from greedygp.sparse import fitting"),
+        ("linear/selection.py", "from greedygp.linear import estimator"),
+        ("classification/posterior.py", "from greedygp.classification import learning"),
+        ("dense/objectives.py", "from greedygp.dense import fitting"),
+    ],
+)
+def test_it_notices_a_room_that_reaches_up(module, line, copy):
+    append(copy / "greedygp" / module, line)
+    assert ROOMS in broken(copy)
+
+
 def test_it_notices_circles(copy):
     append(copy / "greedygp" / "progress.py", "from greedygp import greedy")
     assert broken(copy) == [CIRCLES]
+
+
+def contract(name):
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    (found,) = [c for c in settings["tool"]["importlinter"]["contracts"] if c["name"] == name]
+    return [re.findall(r"\w+", layer) for layer in found["layers"]]
+
+
+@pytest.mark.parametrize("page", ["architecture.md", "_static/architecture.svg"])
+def test_the_page_and_its_picture_have_every_module_and_room(page):
+    path = ROOT / "docs" / page
+    if not path.exists():
+        pytest.skip("the pages are not beside the tests")
+    words = set(re.findall(r"\w+", path.read_text()))
+    assert {name for layer in [*contract(LAYERS), *contract(ROOMS)] for name in layer} <= words
