@@ -259,9 +259,7 @@ def test_scores_equal_the_definition(criterion, seed):
         assert abs(model.path_["score"][step]) == pytest.approx(abs(expected), rel=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("approximation", ["sor", "fitc"])
-@pytest.mark.parametrize("criterion", OWN_FITC_FORM)
+@each_pair({"criterion": OWN_FITC_FORM, "approximation": ["sor", "fitc"], "seed": range(2)})
 def test_sequence_equals_brute_force_greedy_other(criterion, approximation, seed):
     problem = make_problem(30 + seed, n=16, D=seed + 1, noise_variance=(1e-1, 1e-2)[seed])
     model = problem.fit(criterion, approximation, max_basis=6)

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from greedygp.sparse.criteria import CRITERIA, Criterion
 from greedygp.sparse.selection import SELECTORS
+from pairwise import each_pair
 
 REFITTING = [name for name in CRITERIA if type(CRITERIA[name]) not in SELECTORS]
 BASIS = [4, 17, 0, 25]
@@ -31,10 +32,9 @@ def assert_scores_come_true(problem, name, approximation, keep_v, rtol):
         assert len(np.unique(np.round(values, 6))) == len(OTHERS)
 
 
-@pytest.mark.parametrize("weights", [False, True])
-@pytest.mark.parametrize("p", [1, 3])
-@pytest.mark.parametrize("approximation", ["dtc", "sor"])
-@pytest.mark.parametrize("name", REFITTING)
+@each_pair(
+    {"name": REFITTING, "approximation": ["dtc", "sor"], "p": [1, 3], "weights": [False, True]}
+)
 def test_scores_come_true(SmallProblem, name, approximation, p, weights):
     problem = SmallProblem(p=p, weights=weights)
     for keep_v in forms(name, approximation):

@@ -16,6 +16,7 @@ from greedygp.sparse.learning import Learner, Schedule
 from greedygp.sparse.loo import loo_scale
 from greedygp.sparse.objectives import SparseObjective
 from greedygp.sparse.selection import Selected
+from pairwise import each_pair
 
 EACH = [(n, a) for n in ("nlgpp", "loo_cve", "gpe", "nlml") for a in ("dtc", "fitc")]
 EACH.append(("vfe", "dtc"))
@@ -281,9 +282,7 @@ def test_an_interrupt_of_a_trial_keeps_the_better_model(monkeypatch):
 # ------------------------------------------------------------------------- the model at the end
 
 
-@pytest.mark.parametrize("refine", [True, False])
-@pytest.mark.parametrize("p", [1, 2])
-@each_case
+@each_pair({("name", "approximation"): EACH, "p": [1, 2], "refine": [True, False]})
 def test_the_state_is_that_of_the_best_model(name, approximation, p, refine):
     given = data(p=p, weights=np.linspace(0.5, 2.0, 60))
     schedule = replace(PLAIN, objective=name, approximation=approximation, max_iter=8, rounds=2)
