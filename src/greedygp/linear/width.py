@@ -20,6 +20,7 @@ from sklearn.model_selection import check_cv
 
 from greedygp.kernels import Gaussian
 from greedygp.linear.dictionary import Dictionary
+from greedygp.threads import serial_blas
 
 __all__ = ["SUBSET_ROWS", "Predictor", "WidthSearch", "feature_scales"]
 
@@ -106,11 +107,13 @@ class WidthSearch:
         """
         if len(self.folds) == 0 or len(self.y) < 2:
             return 1.0
-        for factor in COARSE:
-            self._try(factor, fit, loss)
-        best = self._lowest()
-        for factor in (best / np.sqrt(2.0), best * np.sqrt(2.0)):
-            self._try(float(factor), fit, loss)
+        # Many short calls, by turns of NumPy's BLAS and SciPy's: their threads would only spin.
+        with serial_blas(1):
+            for factor in COARSE:
+                self._try(factor, fit, loss)
+            best = self._lowest()
+            for factor in (best / np.sqrt(2.0), best * np.sqrt(2.0)):
+                self._try(float(factor), fit, loss)
         return self._lowest()
 
     def _lowest(self) -> float:
