@@ -93,6 +93,7 @@ class FitProgress:
         self._end_stage()
         self.model = model or self.model
         self._end(self._context)
+        self.model = dict  # the stages hold this object and large arrays: no cycle keeps them
 
     def _end_stage(self) -> None:
         if self._stage is not None:

@@ -1,6 +1,8 @@
 """A fit under way: callbacks, limits, interrupts, warnings, a change of the solver."""
 
+import gc
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -131,6 +133,29 @@ def test_scoring_monitor():
     assert len(scores) == model.n_iter_
     assert scores[-1] == pytest.approx(model.score(X, y), abs=1e-6)
     assert scores[-1] > scores[0]
+
+
+@pytest.mark.parametrize("solver", ["pcg", "cholesky"])
+@pytest.mark.parametrize("watched", [False, True])
+def test_the_matrix_does_not_outlive_the_fit(monkeypatch, solver, watched):
+    """Without waiting for the garbage collector: it may be large."""
+    systems = []
+
+    class Noted(fitting.System):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            systems.append(weakref.ref(self))
+
+    monkeypatch.setattr(fitting, "System", Noted)
+    estimator = fixed(solver=solver)
+    if watched:
+        estimator.set_callbacks(Recorder())
+    gc.disable()
+    try:
+        estimator.fit(*data())
+        assert [system() for system in systems] == [None]
+    finally:
+        gc.enable()
 
 
 # ---------------------------------------------------------- conjugate gradients without hope

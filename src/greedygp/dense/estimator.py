@@ -54,7 +54,9 @@ class GPRegressor(
     solver : {"auto", "cholesky", "cg", "pcg", "smo", "bcd_cyclic", "bcd_gradient", "gbcd"}
         Cholesky factor, conjugate gradients, the same with a randomly pivoted Cholesky
         preconditioner, sequential minimal optimisation, block coordinate descent with blocks in
-        order, with the largest gradients, or chosen greedily.
+        order, with the largest gradients, or chosen greedily. Predictive variances that no factor
+        gives are solved for in the same way, but by "pcg" in place of "gbcd" where there are more
+        than four of them.
     block_size : int or None
         Variables of a block (500 in the paper); None: by the number of rows.
     working_set : int
