@@ -132,16 +132,30 @@ def prepared(setting):
     environment = KEPT / setting.name.removeprefix("python-")
     stamp = environment / ".stamps/test"
     names = [f"VENV={environment}", f"PYTHON={setting.python}"]
-    subprocess.run(["make", "--no-print-directory", *names, str(stamp)], cwd=ROOT, check=True)
+    log = log_of(f"{setting.name}-install")
+    with log.open("w") as stream:
+        subprocess.run(
+            ["make", "--no-print-directory", *names, str(stamp)],
+            cwd=ROOT,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            check=True,
+        )
     return str(environment / "bin/python")
+
+
+def log_of(name):
+    """Where the output of a run goes."""
+    place = KEPT / "logs" / f"{name}.log"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return place
 
 
 def run(setting, arguments):
     """Test with one setting: exit code, the last line of pytest, seconds."""
     python = prepared(setting)
     environment = os.environ | dict.fromkeys(THREADS, "1") | setting.environment
-    log = KEPT / "logs" / f"{setting.name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    log = log_of(setting.name)
     begin = time.perf_counter()
     with log.open("w") as stream:
         code = subprocess.run(
