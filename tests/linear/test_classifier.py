@@ -159,3 +159,12 @@ def test_interrupt_between_renewals_leaves_a_model():
     assert model.stop_reason_ == "interrupted"
     assert model.n_basis_ > 0
     assert model.score(X, y) > 0.8
+
+
+def test_a_class_without_weight_is_no_class():
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    three = np.where(np.arange(60) < 5, "none", np.where(y > 0, "high", "low"))
+    weights = np.where(three == "none", 0.0, 1.0)
+    model = FastRVMClassifier(kernel=Gaussian(length_scale=1.0)).fit(X, three, weights)
+    assert model.classes_.tolist() == ["high", "low"]
+    assert model.predict_proba(X).shape == (60, 2)
