@@ -34,6 +34,7 @@ import scipy.optimize
 
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import mean_variance
+from greedygp.threads import serial_blas
 
 __all__ = ["NOISE_MODELS", "LeftOutRows", "NoiseFunction", "learn_noise", "noise_for"]
 
@@ -289,7 +290,10 @@ def noise_for(
     asked, given = options.noise_model, options.noise_variance is not None
     if asked == "constant" or (asked == "auto" and given):
         return None
-    return learn_noise(rows(), random_state, always=asked == "input")
+    left_out = rows()
+    # Many short products: several threads would only wait for each other.
+    with serial_blas(1):
+        return learn_noise(left_out, random_state, always=asked == "input")
 
 
 def _left_out_loss(
