@@ -13,6 +13,7 @@ TORCH_REQUIREMENT ?= torch==2.13.0
 PYTEST_ARGS ?=
 PYTEST_WORKERS ?= 2
 SETTINGS ?=
+VERSIONS_ARGS ?=
 MUTANTS_ARGS ?=
 BENCH_ARGS ?=
 SPHINXOPTS ?= -W --keep-going
@@ -31,7 +32,7 @@ STAMPS := $(VENV)/.stamps
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-everywhere mutants lint format docs bench figure clean
+.PHONY: help demo test test-slow test-everywhere test-versions mutants lint format docs dist bench figure clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -48,6 +49,9 @@ test-slow: $(STAMPS)/test $(STAMPS)/torch-$(GREEDYGP_TORCH) ## run the slow test
 
 test-everywhere: $(STAMPS)/test ## run the suite as other CPUs, thread counts, test orders and Pythons would
 	$(PY) tools/everywhere.py --workers $(PYTEST_WORKERS) --pytest="$(PYTEST_ARGS)" $(SETTINGS)
+
+test-versions: ## run the suite with the lowest and other versions of what it needs
+	$(PYTHON) tools/versions.py --workers $(PYTEST_WORKERS) --pytest="$(PYTEST_ARGS)" $(VERSIONS_ARGS) $(SETTINGS)
 
 mutants: $(STAMPS)/test ## break the numerical core on purpose; list what no test notices
 	$(PY) tools/mutants.py $(MUTANTS_ARGS)
@@ -66,14 +70,20 @@ docs: $(STAMPS)/docs ## build the documentation into docs/_build/html
 	$(PY) -m sphinx -b html $(SPHINXOPTS) docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-figure: $(STAMPS)/docs ## draw the picture of the README again
+dist: $(STAMPS)/test ## build wheel and source distribution into dist/, and check them
+	rm -rf dist
+	$(PY) -m hatchling build
+	$(PY) -m twine check --strict dist/*
+
+figure: $(STAMPS)/docs $(STAMPS)/cli ## draw the pictures of the README again
 	$(PY) docs/make_readme_figure.py
+	$(PY) docs/make_report_picture.py
 
 bench: $(STAMPS)/bench ## run the speed benchmark (the suites: see CONTRIBUTING.md)
 	$(PY) -m benchmarks.speed_selection $(BENCH_ARGS)
 
 clean: ## remove the environment and everything that was built
-	rm -rf $(VENV) .venv-everywhere .mutants build dist demo-output docs/_build docs/auto_examples docs/generated \
+	rm -rf $(VENV) .venv-everywhere .venv-versions .mutants build dist demo-output docs/_build docs/auto_examples docs/generated \
 	    docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,6 +1,15 @@
 """Kernels of every kind, for tests that hold for all of them; those for inputs have 3 features."""
 
-from greedygp.kernels import Constant, Gaussian, Linear, Matern
+from greedygp.kernels import (
+    Additive,
+    Categorical,
+    Constant,
+    Gaussian,
+    Linear,
+    Matern,
+    Periodic,
+    RationalQuadratic,
+)
 
 KERNELS = [
     Gaussian(),
@@ -17,6 +26,17 @@ KERNELS = [
     Constant(1.7),
     Linear(1.7),
     Linear([0.3, 1.0, 2.0]),
+    RationalQuadratic(variance=2.0, length_scale=[0.5, 1.5, 4.0], alpha=0.7),
+    RationalQuadratic(length_scale=1.3, alpha=30.0, fixed="alpha"),
+    Periodic(variance=2.0, length_scale=[0.5, 1.5, 1.0], period=[2.0, 3.0, 0.9]),
+    Periodic(length_scale=0.8, period=2.5, fixed="period"),
+    Categorical(variance=2.0, length_scale=[0.5, 1.5, 4.0]),
+    Categorical(length_scale=0.8),
+    Gaussian(2.0, [0.7, 1.1], active_dims=[2, 0]),
+    Linear([0.3, 1.0], active_dims=(0, 1)) + Matern(length_scale=0.8, active_dims=2),
+    Periodic(period=2.0, active_dims=1) * Gaussian(fixed="variance"),
+    Additive(RationalQuadratic(2.0, [0.5, 1.5, 4.0])).for_inputs(3),
+    Gaussian(active_dims=[0, 1]) * Categorical(active_dims=2, fixed="variance"),
     Gaussian(2.0) + Constant(0.5),
     Constant(3.0) + Linear() + Matern(length_scale=[1.0, 2.0, 3.0]),
     Gaussian(2.0) * Linear([0.3, 1.0, 2.0]),

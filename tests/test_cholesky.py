@@ -10,9 +10,10 @@ from greedygp.cholesky import (
     GrowingFactor,
     GrowingMatrix,
     GrowingTriangle,
+    factor_and_inverse_with_sites,
     factorise,
     factorise_with_sites,
-    inverse_with_sites,
+    inverse_from_factor,
 )
 from greedygp.exceptions import NotPositiveDefiniteError
 from tolerances import assert_close
@@ -225,9 +226,14 @@ def test_a_kernel_matrix_with_sites(precisions):
     W, some = np.zeros((4, 4)), np.flatnonzero(precisions)
     pair = np.ix_(some, some)
     W[pair] = np.linalg.inv(K[pair] + np.diag(1.0 / np.array(precisions)[some]))
-    assert_allclose(inverse_with_sites(L, root), W, rtol=1e-10, atol=1e-12)
+    diagonal, inverse = factor_and_inverse_with_sites(K, root, np.empty((4, 4)))
+    assert_allclose(diagonal, np.diagonal(L), rtol=1e-12)
+    assert_allclose(inverse @ L, np.eye(4), atol=1e-10)
+    assert_allclose(inverse_from_factor(inverse, root), W, rtol=1e-10, atol=1e-12)
 
 
 def test_sites_that_are_not_numbers():
     with pytest.raises(NotPositiveDefiniteError, match=r"I \+ S K S .*kernel's variance"):
         factorise_with_sites(np.eye(3), np.array([1.0, np.nan, 1.0]))
+    with pytest.raises(NotPositiveDefiniteError, match=r"I \+ S K S .*kernel's variance"):
+        factor_and_inverse_with_sites(np.eye(3), np.array([1.0, np.nan, 1.0]), np.empty((3, 3)))

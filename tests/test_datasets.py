@@ -50,6 +50,27 @@ def test_available_lists_the_folder(folder):
     assert datasets.available() == ["a", "b"]
 
 
+@pytest.mark.parametrize("name", datasets.SUPPLIED)
+def test_sets_that_must_be_supplied_say_where_they_are(folder, name):
+    wanted = datasets.SUPPLIED[name]
+    with pytest.raises(FileNotFoundError) as error:
+        datasets.load(name)
+    assert wanted.source in str(error.value)
+    assert "http" in wanted.source
+
+
+@pytest.mark.parametrize("name", datasets.SUPPLIED)
+def test_a_supplied_set_must_have_the_shape_of_the_paper(folder, name, monkeypatch):
+    wanted = datasets.Supplied(6, 3, datasets.SUPPLIED[name].targets, "Get it there.")
+    monkeypatch.setitem(datasets.SUPPLIED, name, wanted)
+    shape = (6,) if wanted.targets == 1 else (6, wanted.targets)
+    np.savez(folder / f"{name}.npz", X=np.ones((6, 3)), y=np.ones(shape))
+    assert datasets.load(name).y.shape == shape
+    np.savez(folder / f"{name}.npz", X=np.ones((6, 2)), y=np.ones(shape))
+    with pytest.raises(ValueError, match=r"X must be \(6, 3\) and y \(6,.*Get it there"):
+        datasets.load(name)
+
+
 def test_without_the_variable_the_error_says_what_to_set(monkeypatch):
     monkeypatch.delenv("GREEDYGP_DATA", raising=False)
     assert datasets.available() == []

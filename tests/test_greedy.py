@@ -16,7 +16,7 @@ from greedygp.greedy import (
 )
 from greedygp.progress import Deadline
 
-PAST, FAR = Deadline.after(-1.0), Deadline.after(1000.0)
+PAST, FAR = Deadline.after(-1.0), Deadline.after(1e9)
 
 
 class Toy(ForwardSelection):
@@ -251,6 +251,10 @@ def test_other_errors_are_not_caught():
 
 def test_the_lowest_wins():
     assert first_lowest(np.array([3, 1, 2]), np.array([0.1, 0.2, 0.3])) == 0
+    assert first_lowest(np.array([3, 1, 2]), np.array([np.nan, 0.2, 0.3])) == 1
+    assert first_lowest(np.array([3, 1, 2]), np.array([0.1, np.nan, -np.inf])) == 2
+    for nothing in (np.nan, np.inf, -np.inf):
+        assert first_lowest(np.array([3, 1, 2]), np.full(3, nothing)) == 1
 
 
 @pytest.mark.parametrize("score", [1.0, -7.5, 0.0, 1e-200, 1e200])

@@ -279,6 +279,7 @@ def test_watching():
     for point, value in seen:
         assert_allclose(Bowl([3.0, 2.0, -1.0])(point).value, value)
     assert found.value == seen[-1][1] == min(bowl.values)
+    assert found.values == tuple(value for _, value in seen)
     assert_array_equal(found.point.basis, seen[-1][0].basis)
 
 
@@ -338,12 +339,24 @@ def test_an_interrupt_returns_the_best_point(number):
         return found
 
     bowl = Bowl([3.0, 2.0, -1.0], refuses=refuses)
-    found = minimise(bowl, coordinates(), max_iter=50)
+    found = minimise(bowl, coordinates(), max_iter=50, keep_if_interrupted=True)
     assert found.interrupted
     assert not found.converged
     assert found.value == min(bowl.values)
     bowl.refuses = None
     assert_allclose(bowl(found.point).value, found.value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_an_interrupt_goes_up_where_nobody_wants_half_a_search(number):
+    def refuses(point, found):
+        if len(bowl.values) == number - 1:
+            raise KeyboardInterrupt
+        return found
+
+    bowl = Bowl([3.0, 2.0, -1.0], refuses=refuses)
+    with pytest.raises(KeyboardInterrupt):
+        minimise(bowl, coordinates(), max_iter=50)
 
 
 def test_the_best_point_need_not_be_the_last():
@@ -355,7 +368,7 @@ def test_the_best_point_need_not_be_the_last():
         return changed(value=found.value + 100.0 * len(bowl.values))(found)
 
     bowl, where = Bowl([3.0, 2.0, -1.0], refuses=refuses), coordinates()
-    found = minimise(bowl, where, max_iter=50)
+    found = minimise(bowl, where, max_iter=50, keep_if_interrupted=True)
     assert found.interrupted
     assert found.value == found.first_value == bowl.values[0]
     assert_allclose(where.vector(found.point), where.vector(where.start))
@@ -366,7 +379,7 @@ def test_an_interrupt_of_the_watch():
         raise KeyboardInterrupt
 
     bowl = Bowl([3.0, 2.0, -1.0])
-    found = minimise(bowl, coordinates(), max_iter=50, watch=watch)
+    found = minimise(bowl, coordinates(), max_iter=50, watch=watch, keep_if_interrupted=True)
     assert found.interrupted
     assert found.n_iter == 1
     assert found.value == min(bowl.values) < found.first_value

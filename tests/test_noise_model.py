@@ -45,7 +45,9 @@ def test_bars_widen_and_narrow(fitted):
     assert constant.noise_model_ == "constant"
     densities = [np.mean(norm.logpdf(y, *m.predict(X, return_std=True))) for m in (model, constant)]
     assert densities[0] > densities[1] + 0.2
-    assert_array_equal(model.predict(X), constant.predict(X))
+    truth = 7.0 + 10.0 * np.sin(2 * X[:, 0])
+    errors = [np.mean((m.predict(X) - truth) ** 2) for m in (model, constant)]
+    assert errors[0] < 1.1 * errors[1]  # rows that count by their noise do not spoil the mean
 
 
 def test_latent_variance_and_noise_add_up(fitted):
@@ -210,7 +212,8 @@ def test_torch(Estimator):
     assert_allclose(got.numpy(), model.noise_variance_at(X[:20]), rtol=1e-3)
 
 
-def test_many_rows_of_a_full_gp_learn_from_some_of_them():
+def test_many_rows_of_a_full_gp_learn_from_some_of_them(monkeypatch):
+    monkeypatch.setattr("greedygp.dense.fitting.TRUSTED_ROWS", 100)
     X, y = data(400)
     model = GPRegressor(hyperparameter_rows=150, random_state=0).fit(X, y)
     assert model.noise_model_ == "input"

@@ -1,9 +1,11 @@
 """The package as others get it: wheel, source distribution, time to import."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -71,9 +73,95 @@ def test_the_description_can_be_shown(built):
     assert done.stdout.count("PASSED") == 2
 
 
+@pytest.mark.slow
+def test_links_of_the_description_are_whole(built):
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith("/METADATA"))
+        text = archive.read(name).decode()
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert len(targets) > 5
+    assert all(target.startswith("https://") for target in targets), targets
+    source = project()["urls"]["Source"]
+    assert f"{source}/blob/main/docs/" in text
+    assert "https://raw.githubusercontent.com/" in text
+
+
+# --------------------------------------------------------- what stands beside the package
+
+
+def beside(name):
+    """The text of a file of the project."""
+    path = ROOT / name
+    if not path.exists():
+        pytest.skip(f"{name} is not beside the tests")
+    return path.read_text(encoding="utf-8")
+
+
+def project():
+    return tomllib.loads(beside("pyproject.toml"))["project"]
+
+
+def test_what_the_readme_links_to_is_there():
+    targets = re.findall(r"\]\(([^)\s#]+)\)", beside("README.md"))
+    inside = [target for target in targets if not target.startswith("https://")]
+    assert len(inside) > 5
+    assert [target for target in inside if not (ROOT / target).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "CITATION.cff",
+        "SECURITY.md",
+        ".github/ISSUE_TEMPLATE/config.yml",
+        "conda/meta.yaml",
+    ],
+)
+def test_one_address(name):
+    source = project()["urls"]["Source"]
+    found = re.findall(r"https://github\.com/[\w-]+/[\w-]+", beside(name))
+    assert set(found) == {source}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "CITATION.cff",
+        ".github/workflows/ci.yml",
+        ".github/ISSUE_TEMPLATE/config.yml",
+        ".github/ISSUE_TEMPLATE/bug_report.yml",
+        ".github/ISSUE_TEMPLATE/feature_request.yml",
+    ],
+)
+def test_yaml_can_be_read(name):
+    yaml = pytest.importorskip("yaml")
+    assert len(yaml.safe_load(beside(name))) > 1
+
+
+def test_conda_needs_what_pip_needs():
+    run_part = re.search(r"  run:\n((?:    - .*\n)+)", beside("conda/meta.yaml"))[1]
+    conda = {line.strip("- ").replace(" ", "") for line in run_part.splitlines()}
+    python = f"python{project()['requires-python']}"
+    assert conda == {python, *project()["dependencies"]}
+
+
+def test_continuous_integration_runs_what_there_is():
+    workflow, makefile = beside(".github/workflows/ci.yml"), beside("Makefile")
+    assert ".ci/run" in workflow
+    for target in re.findall(r"make ([a-z-]+)", workflow):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    known = re.findall(r'Setting\("([^"]+)", "([\d.]+)"', beside("tools/versions.py"))
+    listed = re.findall(r'setting: ([\w.-]+), python: "([\d.]+)"', workflow)
+    assert len(listed) > 3
+    assert set(listed) <= set(known)
+
+
+# ------------------------------------------------------------------------------- import
+
 THEIRS = (
-    "import numpy, scipy.linalg, scipy.optimize, sklearn.base, sklearn.callback\n"
-    "import sklearn.gaussian_process, sklearn.utils.multiclass\n"
+    "import numpy, scipy.linalg, scipy.optimize, sklearn.base\n"
+    "import greedygp.versions, sklearn.gaussian_process, sklearn.utils.multiclass\n"
 )
 
 

@@ -16,6 +16,7 @@ from greedygp.kernels import Constant, Gaussian, Linear, Matern
 from greedygp.persistence import FORMAT, ModelFileError, portable, read_header
 from greedygp.tables.families import default_family, families, make
 from model_files import data, quick, with_header
+from scikit_versions import ProgressBar
 
 skops_io = pytest.importorskip("skops.io")
 
@@ -119,8 +120,6 @@ def test_a_loaded_model_can_be_fitted_and_saved_again(saved, fitted, tmp_path):
 
 def test_callbacks_are_left_behind(tmp_path):
     pytest.importorskip("rich")
-    from sklearn.callback import ProgressBar
-
     X, y = data()
     model = quick().set_callbacks(ProgressBar()).fit(X, y)
     again = greedygp.load(greedygp.save(model, tmp_path / "m.skops"))

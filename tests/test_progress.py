@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from greedygp import progress as module
-from greedygp.progress import NEVER, Deadline, FitProgress
+from greedygp.progress import NEVER, Deadline, FitProgress, met_deadlines
 
 
 @pytest.fixture
@@ -38,6 +38,21 @@ def test_a_share_of_the_time_that_is_left(clock):
     assert deadline.share(0.25) == Deadline(105.0)
     clock.seconds += 100.0
     assert deadline.share(0.25) == Deadline(204.0)  # nothing is left: now
+
+
+def test_deadlines_that_are_met_are_noted(clock):
+    deadline = Deadline.after(8.0)
+    with met_deadlines() as met:
+        assert not deadline.passed
+        assert met == []
+        clock.seconds += 9.0
+        assert deadline.share(0.5).moment == 109.0
+        assert deadline.passed
+        with met_deadlines() as inner:
+            assert not NEVER.passed
+        assert inner == []
+    assert deadline.passed
+    assert met == [deadline]
 
 
 class Context:

@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process import kernels as sk
 from threadpoolctl import threadpool_limits
 
 from full_gp_problem import KERNELS, data
+from greedygp import GPRegressor
 from greedygp import start as start_module
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.full_gp import evidence
-from greedygp.kernels import Gaussian
+from greedygp.kernels import Gaussian, from_sklearn
 from greedygp.prior import KernelPrior, NoisePrior
-from greedygp.start import default_kernel, subset_evidence
+from greedygp.start import Given, default_kernel, subset_evidence
 
 
 @pytest.fixture(autouse=True)
@@ -241,3 +243,28 @@ def test_a_given_kernel_has_no_prior():
     learnt = subset_evidence(Gaussian(1.0, [1.0, 1.0]), None, X, y, random_state=0)
     found = evidence(learnt.point.kernel, learnt.point.noise_variance, X, y[:, None], None)
     assert np.max(np.abs(found.theta)) < 0.02
+
+
+# -------------------------------------------------------------------------- what was given
+
+
+def test_the_search_begins_with_the_noise_that_was_given():
+    X, y = data(n=40)
+    for first in (1e-3, 0.7):
+        found = subset_evidence(Gaussian(), None, X, y, first_noise=first, max_iter=0)
+        assert found.point.noise_variance == pytest.approx(first)
+    held = subset_evidence(Gaussian(), 0.2, X, y, first_noise=0.7, max_iter=0)
+    assert held.point.noise_variance == 0.2
+
+
+def test_what_an_estimator_was_given():
+    def given(kernel, noise_variance=None):
+        return Given.to(GPRegressor(kernel=kernel, noise_variance=noise_variance), 2)
+
+    assert given(None) == Given(None, None, None)
+    assert given(Gaussian(), 1) == Given(Gaussian(), 1.0, None)
+    white = sk.RBF() + sk.WhiteKernel(0.3)
+    assert given(white) == Given(from_sklearn(sk.RBF()), None, 0.3)
+    assert given(sk.RBF() + sk.WhiteKernel(0.3, "fixed")) == Given(from_sklearn(sk.RBF()), 0.3)
+    with pytest.raises(ValueError, match=r"noise_variance=0.1, and a WhiteKernel of 0.3"):
+        given(white, 0.1)

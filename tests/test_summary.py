@@ -59,7 +59,7 @@ def test_an_estimator_that_is_not_fitted(name):
         getattr(greedygp, name)().summary()
 
 
-@pytest.mark.parametrize("name", ["SparseGPClassifier", "FastRVMClassifier"])
+@pytest.mark.parametrize("name", ["SparseGPClassifier", "FastRVMClassifier", "FastGCVClassifier"])
 def test_three_classes(name):
     model = fitted(name, n_classes=3)
     facts = dict(model.summary().facts)

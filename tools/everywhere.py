@@ -12,33 +12,27 @@ on, which is kept: a second run only tests. The output of each run is in `.venv-
 
 import argparse
 import os
-import re
-import shutil
 import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-KEPT = ROOT / ".venv-everywhere"
-
-# What does not depend on the last digits of a computation.
-NOT_NUMERICAL = (
-    "tests/benchmarks",
-    "tests/cli",
-    "tests/docs",
-    "tests/plotting",
-    "tests/report",
-    "tests/test_datasets.py",
-    "tests/test_hostile_models.py",
-    "tests/test_packaging.py",
-    "tests/test_readme.py",
+from runs import (
+    ROOT,
+    THREADS,
+    Result,
+    add_options,
+    arguments_of,
+    chosen_of,
+    interpreter,
+    logged,
+    outcome,
 )
 
+KEPT = ROOT / ".venv-everywhere"
+
 CORE_TYPES = {"Prescott": "SSE3", "Haswell": "AVX2", "ZEN": "AVX2", "SkylakeX": "AVX512F"}
-PYTHONS = ("3.11", "3.12", "3.13")
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 @dataclass
@@ -110,64 +104,20 @@ def knows_core(environment):
     return "Core: " in answer.stderr and "Core not found" not in answer.stderr
 
 
-def interpreter(version):
-    """A Python of this version: on the path, or one that pyenv or uv has installed."""
-    if found := shutil.which(f"python{version}"):
-        if subprocess.run([found, "-c", ""], capture_output=True).returncode == 0:
-            return found
-    homes = (Path.home() / ".pyenv/versions", Path.home() / ".local/share/uv/python")
-    for home in homes:
-        for found in sorted(home.glob(f"*{version}*/bin/python{version}")):
-            return str(found)
-    return None
-
-
 # ------------------------------------------------------------------------------ runs
 
 
 def prepared(setting):
-    """The interpreter to test with; another Python gets an environment, made by make."""
+    """The interpreter to test with; another Python gets an environment, made by make, or None."""
     if setting.python == sys.executable:
         return setting.python
     environment = KEPT / setting.name.removeprefix("python-")
     stamp = environment / ".stamps/test"
     names = [f"VENV={environment}", f"PYTHON={setting.python}"]
-    log = log_of(f"{setting.name}-install")
-    with log.open("w") as stream:
-        subprocess.run(
-            ["make", "--no-print-directory", *names, str(stamp)],
-            cwd=ROOT,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            check=True,
-        )
+    command = ["make", "--no-print-directory", *names, str(stamp)]
+    if logged(KEPT / f"logs/{setting.name}-install.log", command):
+        return None
     return str(environment / "bin/python")
-
-
-def log_of(name):
-    """Where the output of a run goes."""
-    place = KEPT / "logs" / f"{name}.log"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    return place
-
-
-def run(setting, arguments):
-    """Test with one setting: exit code, the last line of pytest, seconds."""
-    python = prepared(setting)
-    environment = os.environ | dict.fromkeys(THREADS, "1") | setting.environment
-    log = log_of(setting.name)
-    begin = time.perf_counter()
-    with log.open("w") as stream:
-        code = subprocess.run(
-            [python, "-m", "pytest", "-q", *setting.arguments, *arguments],
-            cwd=ROOT,
-            env=environment,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-        ).returncode
-    lines = log.read_text().strip().splitlines() or ["no output"]
-    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-    return code, re.sub(r" in [\d.]+s.*|=+", "", lines[-1]).strip(), failed, begin
 
 
 def line(*cells):
@@ -178,31 +128,23 @@ def line(*cells):
 def main():
     """Run the settings that are asked for; the exit code is 1 when one of them is red."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("settings", nargs="*", help="names of settings; all by default")
-    parser.add_argument("--numerical", action="store_true", help="only tests of the mathematics")
-    parser.add_argument("--pytest", default="", help="further arguments of pytest")
-    parser.add_argument("--workers", default="2", help="processes of pytest")
+    add_options(parser)
     options = parser.parse_args()
-    chosen = list(settings())
-    if unknown := set(options.settings) - {each.name for each in chosen}:
-        names = ", ".join(each.name for each in chosen)
-        parser.error(f"no setting {', '.join(sorted(unknown))}; there are {names}")
-    arguments = [f"-n{options.workers}", "--dist=worksteal", *options.pytest.split()]
-    if options.numerical:
-        arguments += [f"--ignore={ROOT / name}" for name in NOT_NUMERICAL]
     red = False
     line("setting", "passed", "seconds", "")
-    for setting in chosen:
-        if options.settings and setting.name not in options.settings:
-            continue
+    for setting in chosen_of(parser, options, list(settings())):
         if setting.skipped:
             line(setting.name, "skipped", "", setting.skipped)
             continue
-        code, summary, failed, begin = run(setting, arguments)
-        red = red or code != 0
-        seconds = f"{time.perf_counter() - begin:.0f}"
-        line(setting.name, "yes" if code == 0 else "NO", seconds, summary)
-        for each in failed:
+        log = KEPT / f"logs/{setting.name}.log"
+        arguments = [*setting.arguments, *arguments_of(options)]
+        if python := prepared(setting):
+            result = outcome(python, arguments, log, setting.environment)
+        else:
+            result = Result(False, "could not be installed", [], 0.0)
+        red = red or not result.passed
+        line(setting.name, *result.words())
+        for each in result.failed:
             print(f"    {each}")
     return int(red)
 

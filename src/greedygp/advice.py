@@ -18,7 +18,8 @@ from greedygp.arrays import Array, to_numpy
 from greedygp.data import TrainingData
 from greedygp.exceptions import ModelAdvice
 from greedygp.hyperparameters import NOISE_BOUNDS, highest_noise
-from greedygp.kernels.conversion import as_kernel
+from greedygp.inputs import input_names
+from greedygp.kernels.conversion import kernel_and_noise
 
 __all__ = [
     "high_noise",
@@ -47,7 +48,12 @@ def warn(sentences: Iterable[str | None]) -> None:
 
 
 def of_sparse(
-    model: Any, data: TrainingData, start_noise: float, n_inputs: int, chooses_size: bool
+    model: Any,
+    data: TrainingData,
+    loo: tuple[Array, Array],
+    start_noise: float,
+    n_inputs: int,
+    chooses_size: bool,
 ) -> Sentences:
     """Yield what there is to say of a fitted `SparseGPRegressor`.
 
@@ -55,6 +61,8 @@ def of_sparse(
     ----------
     model : SparseGPRegressor
     data : TrainingData
+    loo : tuple of arrays
+        Mean (n, p) and variance (n,) of the data's rows, each left out.
     start_noise : float
         The noise variance that learning began with.
     n_inputs : int
@@ -62,27 +70,27 @@ def of_sparse(
     chooses_size : bool
         Whether the criterion has a minimum.
     """
-    yield uneven_scales(model.kernel, data.X)
+    yield uneven_scales(model.kernel, data.X, _names(model))
     if chooses_size:
         yield improving_at_limit(model.path_["value"], model.stop_reason_, model.patience, n_inputs)
     if model.noise_variance is None and model.objective is not None and model.n_basis_ > 0:
         noise, variance = model.noise_variance_, data.spread**2
         yield high_noise(noise, variance, start_noise, model.n_basis_, data.X.shape[0])
-        mean, spread = (to_numpy(part).astype(np.float64) for part in model._loo)
+        mean, spread = (to_numpy(part).astype(np.float64) for part in loo)
         error = float(np.mean((to_numpy(data.y).T - mean) ** 2 / spread[:, None]))
         yield low_noise(noise, variance, error)
 
 
 def of_dense(model: Any, data: TrainingData) -> Sentences:
     """Yield what there is to say of a fitted `GPRegressor`."""
-    yield uneven_scales(model.kernel, data.X)
+    yield uneven_scales(model.kernel, data.X, _names(model))
     if model.noise_variance is None and model.status_ == "stalled":
         yield low_noise(model.noise_variance_, data.spread**2, None)
 
 
 def of_classifier(model: Any, X: np.ndarray) -> Sentences:
     """Yield what there is to say of a fitted `SparseGPClassifier`."""
-    yield uneven_scales(model.kernel, X)
+    yield uneven_scales(model.kernel, X, _names(model))
     several = isinstance(model.path_, list)
     paths = model.path_ if several else [model.path_]
     reasons = model.stop_reason_ if several else [model.stop_reason_]
@@ -93,7 +101,12 @@ def of_classifier(model: Any, X: np.ndarray) -> Sentences:
     yield next((sentence for sentence in found if sentence is not None), None)
 
 
-def uneven_scales(kernel: Any, X: Array) -> str | None:
+def _names(model: Any) -> Any:
+    """Return the names of the columns, where a model knows them."""
+    return input_names(model)
+
+
+def uneven_scales(kernel: Any, X: Array, names: Any = None) -> str | None:
     """Say so where one length scale has to serve features of very different scales.
 
     Parameters
@@ -101,6 +114,8 @@ def uneven_scales(kernel: Any, X: Array) -> str | None:
     kernel : Kernel, scikit-learn kernel or None
         As the user gave it.
     X : (n, D) array
+    names : sequence of str, optional
+        Those of the columns.
 
     Examples
     --------
@@ -113,20 +128,30 @@ def uneven_scales(kernel: Any, X: Array) -> str | None:
     >>> print(uneven_scales(Gaussian(), X)[:51])
     The kernel has one length scale for all features, b
     """
-    kernel = as_kernel(kernel, X.shape[1])
-    if X.shape[1] < 2 or kernel is None or not kernel.shares_length_scale:
+    kernel, _ = kernel_and_noise(kernel, X.shape[1], names)
+    if kernel is None:
+        return None
+    groups = kernel.features_sharing_length_scale(X.shape[1])
+    if not groups:
         return None
     some = to_numpy(X[:: -(-X.shape[0] // ROWS_LOOKED_AT), :]).astype(np.float64)
-    spread = np.std(some, axis=0)
-    varying = np.flatnonzero(spread > 1e-12 * np.max(np.abs(some), axis=0))
+    found = (_uneven_group(some, group) for group in groups)
+    return next((sentence for sentence in found if sentence is not None), None)
+
+
+def _uneven_group(X: np.ndarray, group: np.ndarray) -> str | None:
+    """Say so where a group of features with one length scale has very different scales."""
+    spread = np.std(X, axis=0)
+    varying = group[spread[group] > 1e-12 * np.max(np.abs(X[:, group]), axis=0)]
     if len(varying) < 2:
         return None
     least = varying[np.argmin(spread[varying])]
     most = varying[np.argmax(spread[varying])]
     if spread[most] <= LARGEST_RATIO * spread[least]:
         return None
+    which = "all features" if len(group) == X.shape[1] else f"{len(group)} features"
     return (
-        f"The kernel has one length scale for all features, but their standard deviations range "
+        f"The kernel has one length scale for {which}, but their standard deviations range "
         f"from {spread[least]:.1e} (feature {least}) to {spread[most]:.1e} (feature {most}): the "
         "small ones hardly count. Scale the features (StandardScaler in a pipeline), or give the "
         "kernel one length scale per feature."

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import array_api_compat
@@ -69,6 +69,9 @@ def as_array(values: Any) -> Array:
     return values if array_api_compat.is_array_api_obj(values) else np.asarray(values)
 
 
+BANDS, FEWEST_LINES = 4, 32  # of a symmetric product: bands, and lines in each of them
+
+
 class Backend:
     """Where the row arrays live, and how to work on them.
 
@@ -84,7 +87,15 @@ class Backend:
         self.dtype = example.dtype
         self._is_numpy = array_api_compat.is_numpy_array(example)
         self._is_torch = array_api_compat.is_torch_array(example)
-        self.threads = thread_count() if self._is_numpy else 1
+
+    @cached_property
+    def threads(self) -> int:
+        """How many threads there are for blocks of rows."""
+        return thread_count() if self._is_numpy else 1
+
+    def __reduce__(self) -> tuple:
+        """Travel to another process, which has threads of its own, as an example array."""
+        return Backend, (self.empty((0,)),)
 
     # --- making and moving -------------------------------------------------------------------
 
@@ -161,6 +172,10 @@ class Backend:
         """Elementwise exponential, into `out` if given."""
         return self._into("exp", out, values)
 
+    def log1p(self, values: Array, out: Array | None = None) -> Array:
+        """Elementwise `log(1 + x)`, into `out` if given."""
+        return self._into("log1p", out, values)
+
     def host_product(self, left: Array, right: Array) -> np.ndarray:
         """Return a matrix product on the host, in float64."""
         return to_numpy(self.matmul(left, right)).astype(np.float64, copy=False)
@@ -168,17 +183,16 @@ class Backend:
     def weighted_product(self, rows: Array, weights: Array) -> np.ndarray:
         """Return `rows diag(weights) rows'` on the host, in float64.
 
-        NumPy computes only half of a product of an array with its own transpose. To have that, the
-        columns of positive and of negative weight are multiplied separately.
+        Half of it is computed, in products of some rows with those before them.
         """
+        m, weighted = rows.shape[0], rows * weights[None, :]
         if not self._is_numpy:
-            return self.host_product(rows * weights[None, :], rows.T)
-        total = np.zeros((rows.shape[0], rows.shape[0]))
-        for sign in (1.0, -1.0):
-            chosen = np.flatnonzero(sign * weights > 0)
-            part = rows if len(chosen) == len(weights) else np.take(rows, chosen, axis=1)
-            part = part * np.sqrt(np.abs(weights[chosen]))
-            total += sign * (part @ part.T)
+            return self.host_product(weighted, rows.T)
+        total, step = np.empty((m, m)), max(FEWEST_LINES, -(-m // BANDS))
+        for start in range(0, m, step):
+            band = slice(start, min(start + step, m))
+            total[band, : band.stop] = weighted[band] @ rows[: band.stop].T
+            total[: band.start, band] = total[band, : band.start].T
         return total
 
     def as_float64(self, array: Array) -> Array:
@@ -228,9 +242,13 @@ class Backend:
 
     def column_squares(self, rows: Array) -> Array:
         """Return the sum of squares of each column, in float64."""
+        return self.column_dots(rows, rows)
+
+    def column_dots(self, left: Array, right: Array) -> Array:
+        """Return the dot product of each column of `left` with that of `right`, in float64."""
         if self._is_numpy and self.dtype == np.float64:
-            return np.einsum("ij,ij->j", rows, rows)
-        return self.xp.sum(self.as_float64(rows) ** 2, axis=0)
+            return np.einsum("ij,ij->j", left, right)
+        return self.xp.sum(self.as_float64(left) * self.as_float64(right), axis=0)
 
     def solve_lower(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 
 from greedygp.exceptions import NotPositiveDefiniteError
 
@@ -16,9 +17,10 @@ __all__ = [
     "GrowingFactor",
     "GrowingMatrix",
     "GrowingTriangle",
+    "factor_and_inverse_with_sites",
     "factorise",
     "factorise_with_sites",
-    "inverse_with_sites",
+    "inverse_from_factor",
 ]
 
 STEP = 64
@@ -67,10 +69,37 @@ def factorise_with_sites(K: np.ndarray, root: np.ndarray) -> np.ndarray:
     return factorise(B, "I + S K S", "Lower the kernel's variance.")[0]
 
 
-def inverse_with_sites(factor: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """Return `(K + Pi^-1)^-1 = S B^-1 S`, given what :func:`factorise_with_sites` made."""
-    half = scipy.linalg.solve_triangular(factor, np.diag(root), lower=True, check_finite=False)
-    return half.T @ half
+def factor_and_inverse_with_sites(
+    K: np.ndarray, root: np.ndarray, work: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the diagonal of the factor L of `B = I + S K S`, and `L^-1`, lower triangular.
+
+    Parameters
+    ----------
+    K : (m, m) array
+        A kernel matrix.
+    root : (m,) array
+    work : (m, m) array
+        Overwritten; the inverse lies in it.
+    """
+    B = np.multiply(root[:, None], K, out=work)
+    B *= root
+    B[np.diag_indices(len(B))] += 1.0
+    # B is symmetric, so that its transpose is what LAPACK wants: Fortran-ordered.
+    factor, failed = dpotrf(B.T, lower=True, clean=True, overwrite_a=True)
+    diagonal = np.diagonal(factor).copy()
+    if failed or not np.all(np.isfinite(diagonal)):
+        raise NotPositiveDefiniteError("I + S K S", len(B), 0.0, "Lower the kernel's variance.")
+    return diagonal, dtrtri(factor, lower=True, overwrite_c=True)[0]
+
+
+def inverse_from_factor(inverse: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """Return `(K + Pi^-1)^-1 = S B^-1 S`, given `L^-1`, which is overwritten."""
+    B_inverse = dlauum(inverse, lower=True, overwrite_c=True)[0]
+    W = B_inverse + np.tril(B_inverse, -1).T
+    W *= root
+    W *= root[:, None]
+    return W
 
 
 class GrowingMatrix:

@@ -18,7 +18,15 @@ import numpy as np
 
 from greedygp.kernels import Kernel
 
-__all__ = ["ArrayPart", "Coordinates", "KernelPart", "LogPart", "NumberPart", "Part"]
+__all__ = [
+    "ArrayPart",
+    "ColumnsPart",
+    "Coordinates",
+    "KernelPart",
+    "LogPart",
+    "NumberPart",
+    "Part",
+]
 
 FIRST_STEP = 0.1  # length of L-BFGS' first step, in logarithms and in units of the inputs
 
@@ -193,6 +201,53 @@ class ArrayPart(Part):
 
     def bounds(self) -> np.ndarray:
         return np.tile(self.box.T / self.units[:, None], (self.shape[0], 1))
+
+
+class ColumnsPart(Part):
+    """Some columns of an array (m, D); the others stay as they are at the start.
+
+    Parameters
+    ----------
+    name, slope : str
+    start : (m, D) array
+    columns : (d,) int array
+        Those that move.
+    box : (2, D) array
+    units : (D,) array
+        As those of :class:`ArrayPart`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        slope: str,
+        start: np.ndarray,
+        columns: np.ndarray,
+        box: np.ndarray,
+        units: np.ndarray,
+    ):
+        super().__init__(name, slope)
+        self.start, self.columns = start, columns
+        shape = (len(start), len(columns))
+        self.moving = ArrayPart(name, slope, shape, box[:, columns], units[columns])
+
+    @property
+    def size(self) -> int:
+        return self.moving.size
+
+    def vector(self, value: np.ndarray) -> np.ndarray:
+        return self.moving.vector(value[:, self.columns])
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        value = self.start.copy()
+        value[:, self.columns] = self.moving.value(x)
+        return value
+
+    def gradient(self, slope: np.ndarray) -> np.ndarray:
+        return self.moving.gradient(slope[:, self.columns])
+
+    def bounds(self) -> np.ndarray:
+        return self.moving.bounds()
 
 
 @dataclass

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.rows import Chunk, RowStore, Survey
+from greedygp.rows.store import Watch
 
-__all__ = ["TargetScale", "TrainingData", "feature_spreads", "mean_variance"]
+__all__ = [
+    "InUnits",
+    "TargetScale",
+    "TrainingData",
+    "WholeData",
+    "feature_spreads",
+    "mean_variance",
+    "targets_and_weights",
+]
 
 
 def mean_variance(y: np.ndarray, weights: np.ndarray | None) -> float:
@@ -45,9 +58,14 @@ class TargetScale:
             return cls(np.zeros(p), np.ones(p))
         wide = y.astype(np.float64)
         centre = np.average(wide, axis=0, weights=weights)
-        width = np.sqrt(np.average((wide - centre) ** 2, axis=0, weights=weights))
-        constant = width <= 1e-12 * np.maximum(np.abs(centre), 1e-300)
-        return cls(centre, np.where(constant, 1.0, width))
+        return cls.of(centre, np.average((wide - centre) ** 2, axis=0, weights=weights))
+
+    @classmethod
+    def of(cls, mean: np.ndarray, variance: np.ndarray) -> TargetScale:
+        """Return the scale of targets with these means and variances, (p,)."""
+        width = np.sqrt(variance)
+        constant = width <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
+        return cls(mean, np.where(constant, 1.0, width))
 
     def normalised(self, y: np.ndarray) -> np.ndarray:
         """Return y in the model's units, in float64."""
@@ -78,9 +96,25 @@ class TargetScale:
 
 
 class TrainingData:
-    """The rows with a positive weight, with targets as the model works on them, (p, n)."""
+    """The rows with a positive weight, with targets as the model works on them, (p, n).
 
-    def __init__(self, X: Array, y: Array, weights: np.ndarray | None, normalize: bool):
+    They may be a sample of more rows, whose targets' `scale` is given then. `whole` has all rows in
+    that case, and `streamed` those that hyperparameters are learnt from where that is more than
+    the sample.
+    """
+
+    whole: WholeData | None = None
+    streamed: WholeData | None = None
+    trust: Array | None = None  # (n,) by which weights were multiplied; see `trusting`
+
+    def __init__(
+        self,
+        X: Array,
+        y: Array,
+        weights: np.ndarray | None,
+        normalize: bool,
+        scale: TargetScale | None = None,
+    ):
         self.backend = Backend(X)
         xp = self.backend.xp
         y = y[:, None] if y.ndim == 1 else y
@@ -95,9 +129,32 @@ class TrainingData:
             X, y = xp.take(X, kept, axis=0), xp.take(y, kept, axis=0)
             weights = weights[self.used]
         self.X = X
-        self.scale = TargetScale.from_data(to_numpy(y), weights, normalize)
+        self.places: np.ndarray | None = None  # of a sample's rows among all
+        self.scale = scale or TargetScale.from_data(to_numpy(y), weights, normalize)
         self.y = self.backend.asarray(self.scale.normalised(to_numpy(y)).T.copy())
         self.weights = None if weights is None else self.backend.asarray(weights)
+
+    def trusting(self, trust: np.ndarray) -> TrainingData:
+        """Return the same data with every weight multiplied by a positive number, (n,).
+
+        That is how much a row counts, not how often it was seen: a row with the trust t has 1/t
+        times the noise variance.
+        """
+        trust = self.backend.asarray(trust)
+        other = copy.copy(self)
+        other.weights = trust if self.weights is None else self.weights * trust
+        other.trust = trust if self.trust is None else self.trust * trust
+        return other
+
+    @property
+    def left_out_weights(self) -> Array | None:
+        """How much of its weight each row takes along when it is left out: at most one copy.
+
+        None: what the weights themselves tell.
+        """
+        if self.trust is None:
+            return None
+        return self.trust * self.backend.xp.clip(self.weights / self.trust, max=1.0)
 
     @property
     def spread(self) -> float:
@@ -115,4 +172,81 @@ class TrainingData:
 
     def original_places(self, indices: np.ndarray) -> np.ndarray:
         """Return the places of used rows among all rows."""
+        if self.places is not None:
+            return self.places[indices]
         return indices if self.used is None else np.flatnonzero(self.used)[indices]
+
+
+# --- rows that pass by -------------------------------------------------------------------------
+
+
+class WholeData:
+    """Rows wherever they live, with targets as the model works on them; nothing of them is kept.
+
+    Parameters
+    ----------
+    store : RowStore
+    survey : Survey
+        Of the store's rows.
+    scale : TargetScale
+    """
+
+    def __init__(self, store: RowStore, survey: Survey, scale: TargetScale):
+        self.store, self.survey, self.scale = store, survey, scale
+        self.backend = store.backend
+        self.watch: Watch | None = None  # is told how many rows have gone by
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights."""
+        return self.survey.weight
+
+    def reduce(self, one_pass: Pass, rows: int) -> Any:
+        """Add up what a pass gives for at most so many rows at a time."""
+        return self.store.reduce(InUnits(one_pass, self.scale), rows, self.watch)
+
+    def drawn(self, count: int, rng: np.random.Generator) -> tuple[Array, Array, Array, np.ndarray]:
+        """Return X, y and weights of so many random rows of positive weight, and their places."""
+        places = np.sort(rng.choice(self.survey.n_used, count, replace=False))
+        return self.store.gather(places)
+
+    def sample(self, count: int, rng: np.random.Generator) -> TrainingData:
+        """Return so many random rows of positive weight as training data."""
+        X, y, weights, places = self.drawn(count, rng)
+        weights = None if weights is None else np.asarray(to_numpy(weights), dtype=np.float64)
+        data = TrainingData(X, y, weights, True, self.scale)
+        data.places = places
+        return data
+
+
+Pass = Callable[[Array, Array, Array | None], Any]  # X (T, D), y (p, T), weights (T,) or None
+
+
+@dataclass
+class InUnits:
+    """A pass over chunks as they come: without rows of weight zero, targets in the model's units.
+
+    It and the pass travel to where the rows are.
+    """
+
+    one_pass: Pass
+    scale: TargetScale
+
+    def __call__(self, chunk: Chunk) -> Any:
+        X, y, weights = chunk.X, chunk.y, chunk.weights
+        used = chunk.used
+        if used is not None:
+            X, y, weights = chunk.take(used)
+        if X.shape[0] == 0:
+            return None
+        return self.one_pass(X, *targets_and_weights(X, y, weights, self.scale))
+
+
+def targets_and_weights(
+    X: Array, y: Array, weights: Array | None, scale: TargetScale
+) -> tuple[Array, Array | None]:
+    """Return targets (p, T) in the model's units, and weights, as row arrays like X."""
+    backend = Backend(X)
+    y = y[:, None] if y.ndim == 1 else y
+    targets = backend.asarray(scale.normalised(to_numpy(y)).T.copy())
+    return targets, None if weights is None else backend.asarray(weights)

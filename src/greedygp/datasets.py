@@ -14,7 +14,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Dataset", "available", "load", "make_friedman", "random_partition"]
+__all__ = [
+    "SUPPLIED",
+    "Dataset",
+    "Supplied",
+    "available",
+    "load",
+    "make_friedman",
+    "random_partition",
+]
 
 ENVIRONMENT_VARIABLE = "GREEDYGP_DATA"
 
@@ -26,6 +34,51 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Supplied:
+    """A data set of the papers that everyone must get for himself.
+
+    Attributes
+    ----------
+    rows, inputs, targets : int
+        What its file must hold: `X` (rows, inputs) and `y` (rows,), or (rows, targets) where there
+        are more than one.
+    source : str
+        Where to get it, and how it becomes a file, in a sentence or two.
+    """
+
+    rows: int
+    inputs: int
+    targets: int
+    source: str
+
+
+SUPPLIED = {
+    "sarcos": Supplied(
+        48_933,
+        21,
+        1,
+        "Get sarcos_inv.mat and sarcos_inv_test.mat from http://gaussianprocess.org/gpml/data/; "
+        "X are the columns 1 to 21 of both, one after the other, y is column 22.",
+    ),
+    "outaouais": Supplied(
+        29_000,
+        37,
+        1,
+        "Get the labelled rows of Outaouais from the Evaluating Predictive Uncertainty Challenge "
+        "(http://predict.kyb.tuebingen.mpg.de); X are its 37 inputs, y its target.",
+    ),
+    "humaneva": Supplied(
+        35_329,
+        300,
+        45,
+        "Ask for HumanEva-1 at http://humaneva.is.tue.mpg.de; X are histograms of shape contexts "
+        "over a codebook of 300 clusters, y the 15 joints' positions relative to the root, in mm; "
+        "train_index (1, 26572) and test_index (1, 8757) say which rows are which.",
+    ),
+}
+
+
+@dataclass(frozen=True)
 class Dataset:
     """One data set.
 
@@ -33,7 +86,7 @@ class Dataset:
     ----------
     name : str
     X : ndarray of shape (n, d)
-    y : ndarray of shape (n,)
+    y : ndarray of shape (n,), or (n, p) with p targets
         Floats for regression, labels -1 and +1 for classification.
     feature_names : list of str
     target_name : str
@@ -105,9 +158,10 @@ def load(name: str) -> Dataset:
     """
     path = data_folder() / f"{name}.npz"
     if not path.is_file():
+        where = f" {SUPPLIED[name].source}" if name in SUPPLIED else ""
         raise FileNotFoundError(
             f"No data set {name!r}: {path} does not exist. Put the file there, or choose one of "
-            f"those present: {', '.join(available()) or 'none'}."
+            f"those present: {', '.join(available()) or 'none'}.{where}"
         )
     with np.load(path, allow_pickle=False) as archive:
         missing = [key for key in ("X", "y") if key not in archive]
@@ -115,6 +169,8 @@ def load(name: str) -> Dataset:
             raise ValueError(f"{path} holds no array {' and '.join(missing)}; not a data set file.")
         X = np.asarray(archive["X"], dtype=np.float64)
         y = archive["y"]
+        if name in SUPPLIED:
+            _check_supplied(path, SUPPLIED[name], X, y)
         names = archive.get("feature_names")
         partitions = None
         if "train_index" in archive and "test_index" in archive:
@@ -131,6 +187,16 @@ def load(name: str) -> Dataset:
             task=str(archive["task"]) if "task" in archive else "regression",
             partitions=partitions,
             fold_id=archive.get("fold_id"),
+        )
+
+
+def _check_supplied(path: Path, wanted: Supplied, X: np.ndarray, y: np.ndarray) -> None:
+    targets = (wanted.rows,) if wanted.targets == 1 else (wanted.rows, wanted.targets)
+    shapes = (wanted.rows, wanted.inputs), targets
+    if (X.shape, y.shape) != shapes:
+        raise ValueError(
+            f"{path} holds X {X.shape} and y {y.shape}; X must be {shapes[0]} and y {shapes[1]}. "
+            f"{wanted.source}"
         )
 
 

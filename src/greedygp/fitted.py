@@ -1,7 +1,7 @@
 """What can be read off any fitted model, whatever its family: for summaries, pictures and reports.
 
-A model may come as it is, in a scikit-learn pipeline (its last step is meant), or in a
-`greedygp.tables.TableModel`.
+A model may come as it is, in a scikit-learn pipeline (its last step is meant), in a
+`greedygp.tables.TableModel`, or in an `AutoGPRegressor`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from greedygp.arrays import to_numpy
+from greedygp.inputs import n_inputs
 from greedygp.kernels import Kernel
 
 __all__ = ["each", "estimator_of", "relevance"]
 
 
 def estimator_of(model: Any) -> Any:
-    """Return the fitted estimator inside a pipeline or a table model."""
+    """Return the fitted estimator inside a pipeline, a table model or a choice among models."""
     if hasattr(model, "encoder") and hasattr(model, "estimator"):
         return estimator_of(model.estimator)
+    if hasattr(model, "model_"):
+        return estimator_of(model.model_)
     return estimator_of(model.steps[-1][1]) if hasattr(model, "steps") else model
 
 
@@ -51,7 +54,12 @@ def relevance(model: Any, X: ArrayLike | None = None) -> np.ndarray | None:
     """
     estimator = estimator_of(model)
     kernels = [k for k in each(getattr(estimator, "kernel_", None)) if isinstance(k, Kernel)]
-    asked = [kernel.relevances(D) for kernel in kernels if (D := kernel.n_features) is not None]
+    n_features = n_inputs(estimator)
+    asked = [
+        kernel.relevances(D)
+        for kernel in kernels
+        if not kernel.treats_features_alike and (D := kernel.n_features or n_features) is not None
+    ]
     found = [relevances for relevances in asked if relevances is not None]
     if not found:
         return None

@@ -305,6 +305,8 @@ class ForwardSelection(GreedyModel):
 
 def first_lowest(index: np.ndarray, score: np.ndarray) -> int:
     """Return the place of the lowest score; of scores that differ by rounding, the lowest index."""
+    score = np.where(np.isnan(score), np.inf, score)  # what is not known is not chosen
     lowest = float(np.min(score))
-    tied = np.flatnonzero(score <= lowest + 1e-12 * max(abs(lowest), 1e-300))
+    margin = 1e-12 * max(abs(lowest), 1e-300) if np.isfinite(lowest) else 0.0
+    tied = np.flatnonzero(score <= lowest + margin)
     return int(tied[np.argmin(index[tied])])

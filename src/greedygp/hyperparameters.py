@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from greedygp.coordinates import ArrayPart, Coordinates, KernelPart, LogPart, Part
+from greedygp.coordinates import ColumnsPart, Coordinates, KernelPart, LogPart, Part
 from greedygp.kernels import Kernel
 
 __all__ = ["NOISE_BOUNDS", "Evaluation", "Point", "highest_noise", "moving_parts", "rescaled"]
@@ -54,7 +54,7 @@ def moving_parts(
     kernel, noise : bool
         Whether they move.
     basis_box : (2, D) array or None
-        Bounds of the basis inputs; None: they stay.
+        Bounds of the basis inputs; None: they stay. Along features with categories they always do.
     basis_units : (D,) array or None
         Units of the basis inputs.
     reach : float
@@ -69,7 +69,9 @@ def moving_parts(
     if basis_box is not None:
         assert start.basis is not None
         assert basis_units is not None
-        parts.append(ArrayPart("basis", "basis", start.basis.shape, basis_box, basis_units))
+        # Between two categories there is nothing: basis inputs stay at theirs.
+        columns = np.flatnonzero(~start.kernel.has_categories(start.basis.shape[1]))
+        parts.append(ColumnsPart("basis", "basis", start.basis, columns, basis_box, basis_units))
     return Coordinates(start, parts)
 
 

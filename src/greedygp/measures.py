@@ -12,8 +12,8 @@ name        a row's part, `s = mean(r^2)`          what it rewards
 `gpe`       `s + t`                                the mean, with the variance it claims to have
 ==========  =====================================  ===============================================
 
-These are equations (2), (3) and (4) of Sundararajan, Sundararajan and Keerthi's paper on predictive
-measures. To add one, write a subclass and list it in `MEASURES`.
+These are equations (2), (3) and (4) of Sundararajan, Keerthi and Shevade's paper on predictive
+approaches. To add one, write a subclass and list it in `MEASURES`.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.optimize
 
 from greedygp.coordinates import Coordinates
+from greedygp.descent import Descent, Memory
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.progress import NEVER, Deadline
 
@@ -41,7 +42,8 @@ class Minimum(Generic[P]):
     first_value: float  # at the start
     n_iter: int
     converged: bool
-    interrupted: bool = False  # by Ctrl-C
+    interrupted: bool = False  # by Ctrl-C, where the search keeps what it has
+    values: tuple[float, ...] = ()  # the best so far, after each iteration
 
     def followed_by(self, other: Minimum[P]) -> Minimum[P]:
         """Return what both searches are together, the other having begun where this one ended."""
@@ -50,6 +52,7 @@ class Minimum(Generic[P]):
             better,
             first_value=self.first_value,
             n_iter=self.n_iter + other.n_iter,
+            values=self.values + other.values,
             converged=other.converged,
             interrupted=other.interrupted,
         )
@@ -64,6 +67,8 @@ def minimise(
     tol: float = 2e-9,
     deadline: Deadline = NEVER,
     watch: Callable[[P, float], bool] | None = None,
+    keep_if_interrupted: bool = False,
+    memory: Memory | None = None,
 ) -> Minimum[P]:
     """Minimise from `coordinates.start`.
 
@@ -81,46 +86,81 @@ def minimise(
         When to stop with what there is.
     watch : callable, optional
         Called with the best point and value after every iteration; a true result stops.
+    keep_if_interrupted : bool
+        Whether Ctrl-C ends the search with the best point that it has seen (`interrupted` says so),
+        for callers who then have a model to keep. Else it goes up.
+    memory : Memory, optional
+        What is known of the curvature: the search is a `Descent` that goes on with it. Without it
+        the search is SciPy's.
     """
     search = _Search(objective, coordinates, factor)
-    x = coordinates.vector(coordinates.start)
+    bounds, x = coordinates.bounds(), coordinates.vector(coordinates.start)
+    x = np.clip(x, bounds[:, 0], bounds[:, 1])
     try:
         first, _ = search(x)
     except KeyboardInterrupt:
+        if not keep_if_interrupted:
+            raise
         return Minimum(coordinates.start, np.nan, np.nan, 0, False, interrupted=True)
     if len(x) == 0 or max_iter == 0 or deadline.passed:
         return Minimum(coordinates.start, first / factor, first / factor, 0, len(x) == 0)
-    steps = 0
+    values: list[float] = []
 
-    def after_step(intermediate_result: Any) -> None:
-        nonlocal steps
-        steps += 1
+    def after_step(intermediate_result: Any = None) -> None:
+        values.append(search.best_value / factor)
         if deadline.passed:
             raise StopIteration
-        if watch is not None and watch(search.best_point, search.best_value / factor):
+        if watch is not None and watch(search.best_point, values[-1]):
             raise StopIteration
 
-    bounds = coordinates.bounds()
     converged = interrupted = False
     try:
-        result = scipy.optimize.minimize(
-            search,
-            np.clip(x, bounds[:, 0], bounds[:, 1]),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            callback=after_step,
-            options={"maxiter": max_iter, "maxcor": MEMORY, "ftol": tol},
-        )
-        converged = bool(result.success)
+        if memory is None:
+            converged = _scipy(search, x, bounds, max_iter, tol, after_step)
+        else:
+            converged = _descent(Descent(search, x, bounds, memory), max_iter, tol, after_step)
     except KeyboardInterrupt:
+        if not keep_if_interrupted:
+            raise
         interrupted = True
-    best = search.best_value / factor
-    return Minimum(search.best_point, best, first / factor, steps, converged, interrupted)
+    best, n_iter = search.best_value / factor, len(values)
+    ended = converged, interrupted, tuple(values)
+    return Minimum(search.best_point, best, first / factor, n_iter, *ended)
+
+
+def _scipy(
+    search: _Search, x: np.ndarray, bounds: np.ndarray, max_iter: int, tol: float, after_step: Any
+) -> bool:
+    """Let SciPy search, and tell whether it has converged."""
+    result = scipy.optimize.minimize(
+        search,
+        x,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        callback=after_step,
+        options={"maxiter": max_iter, "maxcor": MEMORY, "ftol": tol},
+    )
+    return bool(result.success)
+
+
+def _descent(descent: Descent, max_iter: int, tol: float, after_step: Callable[[], None]) -> bool:
+    """Go down step by step, and tell whether the search has converged."""
+    for _ in range(max_iter):
+        before = descent.value
+        if not descent.step():
+            return True
+        try:
+            after_step()
+        except StopIteration:
+            return False
+        if before - descent.value <= tol * max(abs(before), abs(descent.value), 1.0):
+            return True
+    return False
 
 
 class _Search(Generic[P]):
-    """The objective as a function of the vector; remembers the best point."""
+    """The objective as a function of the vector; remembers the best point, and the last one."""
 
     def __init__(
         self, objective: Callable[[P], HasValue], coordinates: Coordinates[P], factor: float
@@ -128,12 +168,19 @@ class _Search(Generic[P]):
         self.objective, self.coordinates, self.factor = objective, coordinates, factor
         self.best: np.ndarray | None = None
         self.best_value = np.inf
+        self._last: tuple[np.ndarray, float, np.ndarray] | None = None
 
     @property
     def best_point(self) -> P:
         return self.coordinates.start if self.best is None else self.coordinates.point(self.best)
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        if self._last is None or not np.array_equal(x, self._last[0]):
+            self._last = (x.copy(), *self._at(x))
+        return self._last[1], self._last[2].copy()
+
+    def _at(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return value and slope; where there are no numbers, those of a bowl."""
         try:
             evaluation = self.objective(self.coordinates.point(x))
         except NotPositiveDefiniteError:

@@ -36,7 +36,15 @@ from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import mean_variance
 from greedygp.threads import serial_blas
 
-__all__ = ["NOISE_MODELS", "LeftOutRows", "NoiseFunction", "learn_noise", "noise_for"]
+__all__ = [
+    "NOISE_MODELS",
+    "LeftOutRows",
+    "NoiseFunction",
+    "learn_noise",
+    "minimiser",
+    "noise_for",
+    "noise_may_vary",
+]
 
 NOISE_MODELS = ("auto", "constant", "input")
 
@@ -274,8 +282,17 @@ def learn_noise(
     return found
 
 
+def noise_may_vary(options: Any) -> bool:
+    """Tell whether an estimator leaves both the noise and its form to the fit."""
+    return options.noise_model != "constant" and options.noise_variance is None
+
+
 def noise_for(
-    options: Any, rows: Callable[[], LeftOutRows], random_state: np.random.Generator
+    options: Any,
+    rows: Callable[[], LeftOutRows],
+    random_state: np.random.Generator,
+    *,
+    varies: bool = False,
 ) -> NoiseFunction | None:
     """Return the noise function that an estimator asks for; None: its noise is constant.
 
@@ -286,14 +303,16 @@ def noise_for(
     rows : callable
         Gives what the model predicts of left-out rows.
     random_state : Generator
+    varies : bool
+        Whether it is known already that the noise is not the same everywhere.
     """
-    asked, given = options.noise_model, options.noise_variance is not None
-    if asked == "constant" or (asked == "auto" and given):
+    asked = options.noise_model
+    if asked != "input" and not noise_may_vary(options):
         return None
     left_out = rows()
     # Many short products: several threads would only wait for each other.
     with serial_blas(1):
-        return learn_noise(left_out, random_state, always=asked == "input")
+        return learn_noise(left_out, random_state, always=varies or asked == "input")
 
 
 def _left_out_loss(
@@ -311,9 +330,13 @@ def _left_out_loss(
 
 
 def _coefficients(rows: LeftOutRows, table: np.ndarray, ridge: float) -> np.ndarray:
-    """Return the coefficients of the features (n, k) that minimise the penalised loss."""
     penalty = np.full(table.shape[1], ridge)
     penalty[0] = 0.0
+    return minimiser(rows, table, penalty)
+
+
+def minimiser(rows: LeftOutRows, table: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+    """Return the coefficients of the features (n, k) that minimise the penalised loss."""
 
     def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
         return penalised_loss(rows, table, penalty, x)

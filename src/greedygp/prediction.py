@@ -1,4 +1,4 @@
-"""What a fitted GP answers: means, error bars, intervals, samples, leave-one-out."""
+"""What a fitted GP answers: means, error bars, intervals, quantiles, samples, leave-one-out."""
 
 from __future__ import annotations
 
@@ -12,13 +12,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import TargetScale
+from greedygp.inputs import held
+from greedygp.jackknife import Influence, Jackknife
 from greedygp.messages import shown
 from greedygp.noise import NoiseFunction
+from greedygp.rows import ArrayRows, Chunk, RowStore
+from greedygp.rows.collections import dtype_of, is_dask, lazy_rows, names_of
+from greedygp.rows.memory import is_mapped
+from greedygp.rows.store import one_ahead
+from greedygp.rows.survey import check_inputs
+from greedygp.signatures import PredictingMixin
 from greedygp.summary import SummaryMixin
-from greedygp.validation import check_integer, check_number, check_predict_inputs
+from greedygp.validation import (
+    check_choice,
+    check_features,
+    check_integer,
+    check_number,
+    check_predict_inputs,
+    check_predict_store,
+)
 
 __all__ = ["PosteriorGP", "PredictionMixin", "sample"]
 
+METHODS = ("gaussian", "jackknife+")  # for intervals and quantiles
 # Inputs and randomness in; samples (rows, p, n_samples) out, in the units of the normalised y.
 Draw = Callable[[Array, np.random.RandomState], np.ndarray]
 
@@ -38,42 +54,29 @@ class PosteriorGP(Protocol):
         """Return the covariance of the latent values, (rows, rows)."""
 
 
-class PredictionMixin(SummaryMixin):
+class PredictionMixin(PredictingMixin, SummaryMixin):
     """Predictions of an estimator that has a posterior, the scale and the shape of y."""
 
     n_features_in_: int
     _posterior: PosteriorGP
     _scale: TargetScale
     _target_shape: tuple[int, ...]
-    _loo: tuple[Array, Array]
+    _loo: tuple[Array, Array] | None  # None: too many rows to keep it
     _loo_dropped: tuple[np.ndarray, Array] | None
     _noise: NoiseFunction | None = None  # None: the posterior's constant noise
 
-    def predict(
-        self, X: Any, return_std: bool = False, return_cov: bool = False, *, noise: bool = True
-    ) -> Any:
-        """Predict the targets.
-
-        Parameters
-        ----------
-        X : (N, D) array-like
-        return_std : bool
-            Whether the standard deviation is returned too.
-        return_cov : bool
-            Whether the full covariance is returned too.
-        noise : bool
-            Whether they include the noise of a target (as opposed to the latent function).
-
-        Returns
-        -------
-        mean : (N,) or (N, p) array
-        std : (N,) or (N, p) array, if `return_std`
-        cov : (N, N) or (N, N, p) array, if `return_cov`
-        """
+    def _predict(self, X: Any, return_std: bool, return_cov: bool, noise: bool) -> Any:
+        """Return predictions at any inputs."""
         if return_std and return_cov:
             raise ValueError("Ask for one of return_std and return_cov, not for both.")
         check_is_fitted(self, "_posterior")
-        X = check_predict_inputs(self, X)
+        X = held(self, X)
+        if isinstance(X, RowStore) or is_dask(X) or (is_mapped(X) and not return_cov):
+            return self._predicted_by_chunks(X, return_std, return_cov, noise)
+        return self._predicted(check_predict_inputs(self, X), return_std, return_cov, noise)
+
+    def _predicted(self, X: Array, return_std: bool, return_cov: bool, noise: bool) -> Any:
+        """Return predictions at inputs that have been checked."""
         if return_std:
             mean, variance = self._posterior.mean_and_variance(X)
             extra = self._noise_at(X, mean) if noise else 0.0
@@ -86,6 +89,41 @@ class PredictionMixin(SummaryMixin):
             covariance = self._scale.covariance(self._covariance(X, noise), self._target_shape)
             return mean, self._as_y(X, covariance)
         return mean
+
+    def _predicted_by_chunks(self, X: Any, return_std: bool, return_cov: bool, noise: bool) -> Any:
+        """Return predictions of rows that are not to be held all at once."""
+        if return_cov:
+            raise ValueError("return_cov needs all rows at once; pass them as an array.")
+
+        def predicted(X: Array) -> tuple[Array, ...]:
+            found = self._predicted(X, return_std, False, noise)
+            return found if return_std else (found,)
+
+        found = self._answered(X, predicted)
+        return found if return_std else found[0]
+
+    def _by_chunks(self, X: Any, answer: Callable[[Array], tuple[Array, ...]]) -> tuple[Array, ...]:
+        """Return what is answered of rows that are not to be held all at once."""
+        store = X if isinstance(X, RowStore) else ArrayRows(X)
+        check_predict_store(self, store)
+        parts = [answer(check_inputs(chunk)) for chunk in one_ahead(store.chunks())]
+        if not parts:
+            raise ValueError("There are no rows to predict.")
+        xp = store.backend.xp
+        return tuple(xp.concat(list(part), axis=0) for part in zip(*parts, strict=True))
+
+    def _answered_lazily(
+        self, X: Any, answer: Callable[[Array], tuple[Array, ...]]
+    ) -> tuple[Any, ...]:
+        """Return Dask arrays of what is answered of the rows of a Dask collection."""
+        check_features(self, names_of(X), X.shape[1])
+        example = answer(np.zeros((1, self.n_features_in_), dtype=dtype_of(X)))
+
+        def together(chunk: Chunk) -> Array:
+            return np.stack(answer(check_inputs(chunk)), axis=-1)
+
+        found = lazy_rows(X, together, (*example[0].shape[1:], len(example)))
+        return tuple(found[..., place] for place in range(len(example)))
 
     def _as_y(self, X: Array, values: Array) -> Array:
         """Return computed values in the dtype of the inputs that were given."""
@@ -131,24 +169,93 @@ class PredictionMixin(SummaryMixin):
         noise = xp.zeros_like(mean[:, 0]) + self._noise_at(X, mean)
         return self._as_y(X, self._scale.std(xp.sqrt(noise), self._target_shape) ** 2)
 
-    def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
-        """Predict the central interval in which a new target lies with the given probability.
+    def predict_interval(
+        self, X: Any, coverage: float = 0.95, *, method: str = "gaussian"
+    ) -> tuple[Array, Array]:
+        """Predict an interval in which a new target lies with the given probability.
 
         Parameters
         ----------
         X : (N, D) array-like
         coverage : float between 0 and 1
+        method : {"gaussian", "jackknife+"}
+            "gaussian": so many standard deviations around the mean. "jackknife+": from the errors
+            of left-out training rows, in closed form, without assuming a Gaussian; see the page on
+            calibration for when its coverage is guaranteed.
 
         Returns
         -------
         lower, upper : (N,) or (N, p) arrays
         """
-        check_number("coverage", coverage, above=0)
-        if coverage >= 1:
-            raise ValueError(f"coverage must lie between 0 and 1; got {shown(coverage)}.")
-        mean, std = self.predict(X, return_std=True)
-        width = float(ndtri(0.5 + 0.5 * coverage)) * std
-        return mean - width, mean + width
+        _check_share("coverage", coverage)
+        check_choice("method", method, METHODS)
+        if method == "gaussian":
+            mean, std = self.predict(X, return_std=True)
+            width = float(ndtri(0.5 + 0.5 * coverage)) * std
+            return mean - width, mean + width
+        jackknife = self._jackknife()
+
+        def answer(X: Array) -> tuple[Array, ...]:
+            ends = jackknife.interval(X, coverage)
+            return tuple(self._as_y(X, self._scale.mean(end, self._target_shape)) for end in ends)
+
+        lower, upper = self._answered(X, answer)
+        return lower, upper
+
+    def predict_quantiles(
+        self, X: Any, quantiles: Any = (0.05, 0.5, 0.95), *, method: str = "gaussian"
+    ) -> Array:
+        """Predict quantiles of new targets.
+
+        Parameters
+        ----------
+        X : (N, D) array-like
+        quantiles : sequence of floats between 0 and 1
+        method : {"gaussian", "jackknife+"}
+            As for :meth:`predict_interval`. The quantiles of "jackknife+" need not lie evenly
+            around the mean.
+
+        Returns
+        -------
+        (N, q) or (N, p, q) array
+        """
+        levels = np.atleast_1d(quantiles)
+        if levels.ndim != 1 or len(levels) == 0:
+            raise ValueError(
+                f"quantiles must be a list of numbers between 0 and 1; got {shown(quantiles)}."
+            )
+        for level in levels.tolist():
+            _check_share("quantiles", level)
+        check_choice("method", method, METHODS)
+        if method == "gaussian":
+            mean, std = self.predict(X, return_std=True)
+            return Backend(mean).xp.stack([mean + float(ndtri(t)) * std for t in levels], axis=-1)
+        jackknife = self._jackknife()
+
+        def answer(X: Array) -> tuple[Array, ...]:
+            found = jackknife.quantiles(X, levels)
+            columns = [found[:, :, k] for k in range(len(levels))]
+            in_units = [self._scale.mean(column, self._target_shape) for column in columns]
+            return (self._as_y(X, Backend(found).xp.stack(in_units, axis=-1)),)
+
+        return self._answered(X, answer)[0]
+
+    def _answered(self, X: Any, answer: Callable[[Array], tuple[Array, ...]]) -> tuple[Array, ...]:
+        """Return what is answered of inputs, which are checked; memory maps go in chunks."""
+        if is_dask(X):
+            return self._answered_lazily(X, answer)
+        X = held(self, X)
+        if isinstance(X, RowStore) or is_mapped(X):
+            return self._by_chunks(X, answer)
+        return answer(check_predict_inputs(self, X))
+
+    def _jackknife(self) -> Jackknife:
+        check_is_fitted(self, "_posterior")
+        return Jackknife(self._influence(), self._noise_at)
+
+    def _influence(self) -> Influence:
+        """Return what single rows do to predictions."""
+        raise NotImplementedError
 
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True
@@ -202,6 +309,11 @@ class PredictionMixin(SummaryMixin):
 
     def _left_out(self) -> tuple[Array, Array]:
         """Return mean (n, p) and variance (n,) of every row of positive weight without it."""
+        if self._loo is None:
+            raise ValueError(
+                "The model does not keep what it predicts of the rows that it was fitted to; pass "
+                "them to loo_predict as you did to fit."
+            )
         return self._loo
 
     def _with_dropped(
@@ -219,6 +331,13 @@ class PredictionMixin(SummaryMixin):
             backend.xp.take(both_means, order, axis=0),
             backend.xp.take(both_stds, order, axis=0),
         )
+
+
+def _check_share(name: str, value: Any) -> None:
+    """Raise unless the value lies between 0 and 1."""
+    check_number(name, value, above=0)
+    if value >= 1:
+        raise ValueError(f"{name} must lie between 0 and 1; got {shown(value)}.")
 
 
 def sample(

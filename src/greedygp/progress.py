@@ -8,11 +8,16 @@ families tell their callbacks through :class:`FitProgress`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["NEVER", "Deadline", "FitProgress", "LaterStage", "Stage"]
+__all__ = ["NEVER", "Deadline", "FitProgress", "LaterStage", "Stage", "met_deadlines"]
+
+# Where deadlines that are met are noted, if anyone wants to know.
+_met: ContextVar[list[Deadline] | None] = ContextVar("met", default=None)
 
 # What a callback's copy of the model needs besides the part that is being fitted.
 CARRIED = ("n_features_in_", "feature_names_in_", "classes_", "_scale", "_target_shape")
@@ -34,7 +39,11 @@ class Deadline:
     @property
     def passed(self) -> bool:
         """Whether the time is up."""
-        return self.moment is not None and time.perf_counter() > self.moment
+        late = self.moment is not None and time.perf_counter() > self.moment
+        noted = _met.get()
+        if late and noted is not None:
+            noted.append(self)
+        return late
 
     def share(self, share: float) -> Deadline:
         """Return the moment at which this share of the time that is left will have passed."""
@@ -45,6 +54,17 @@ class Deadline:
 
 
 NEVER = Deadline()
+
+
+@contextmanager
+def met_deadlines() -> Iterator[list[Deadline]]:
+    """Give a list of the deadlines that end something while this lasts; empty: none did."""
+    noted: list[Deadline] = []
+    before = _met.set(noted)
+    try:
+        yield noted
+    finally:
+        _met.reset(before)
 
 
 class FitProgress:

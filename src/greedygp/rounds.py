@@ -7,12 +7,13 @@ is the best, is each family's own (`learning.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-__all__ = ["OPTIMISER_TOL", "ROUND_TOL", "Learnt", "Round"]
+__all__ = ["OPTIMISER_TOL", "ROUND_TOL", "Learnt", "Round", "trace_of"]
 
 ROUND_TOL = 1e-4  # nats per row that a round must gain for another one to follow
 OPTIMISER_TOL = 1e-7  # relative improvement of the sum over rows below which a search has converged
@@ -28,6 +29,7 @@ class Round(NamedTuple):
     value: float
     n_iter: int
     seconds: float
+    trace: tuple[float, ...] = ()  # the objective at the start and after each iteration
 
 
 FIELDS = np.dtype(
@@ -39,6 +41,7 @@ FIELDS = np.dtype(
         ("seconds", np.float64),
     ]
 )
+TRACE_FIELDS = np.dtype([("round", np.int64), ("iteration", np.int64), ("value", np.float64)])
 
 
 @dataclass(kw_only=True)
@@ -56,4 +59,18 @@ class Learnt(Generic[P]):
 
     def rounds_array(self) -> np.ndarray:
         """Return the rounds as a structured array."""
-        return np.array(self.rounds, dtype=FIELDS)
+        return np.array([line[:-1] for line in self.rounds], dtype=FIELDS)
+
+    def trace_array(self) -> np.ndarray:
+        """Return the objective at the start of each round and after each of its iterations."""
+        return trace_of([line.trace for line in self.rounds])
+
+
+def trace_of(rounds: Sequence[Sequence[float]]) -> np.ndarray:
+    """Return the values of each round's iterations as a structured array."""
+    lines = [
+        (number, iteration, value)
+        for number, values in enumerate(rounds)
+        for iteration, value in enumerate(values)
+    ]
+    return np.array(lines, dtype=TRACE_FIELDS)

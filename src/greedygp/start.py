@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +17,22 @@ from greedygp.data import feature_spreads, mean_variance
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.full_gp import evidence
 from greedygp.hyperparameters import Evaluation, Point, moving_parts
+from greedygp.inputs import input_names
 from greedygp.kernels import Gaussian, Kernel
+from greedygp.kernels.conversion import kernel_and_noise
+from greedygp.messages import shown
 from greedygp.minimise import Minimum, minimise
 from greedygp.prior import KernelPrior, NoisePrior
 from greedygp.progress import NEVER, Deadline
 
-__all__ = ["SUBSET_ROWS", "default_kernel", "random_rows", "subset_evidence"]
+__all__ = [
+    "SUBSET_ROWS",
+    "Given",
+    "default_kernel",
+    "random_places",
+    "random_rows",
+    "subset_evidence",
+]
 
 SUBSET_ROWS = 500
 NOISE_LEVELS = np.array([0.01, 0.1, 0.5])  # where the noise starts, relative to y's variance
@@ -47,6 +58,33 @@ def default_kernel(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> 
     return Gaussian(variance, feature_spreads(X, weights) * np.sqrt(X.shape[1]))
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a regressor was given to start with, where it was given something."""
+
+    kernel: Kernel | None
+    noise_variance: float | None  # held fixed
+    first_noise: float | None = None  # where the search begins
+
+    @classmethod
+    def to(cls, options: Any, n_features: int) -> Given:
+        """Return what an estimator with the parameters `kernel` and `noise_variance` has.
+
+        A `WhiteKernel` of scikit-learn is the start of the noise, or holds it fixed.
+        """
+        names = input_names(options)
+        kernel, white = kernel_and_noise(options.kernel, n_features, names)
+        if white is None:
+            held = options.noise_variance
+            return cls(kernel, None if held is None else float(held))
+        if options.noise_variance is not None:
+            raise ValueError(
+                f"The noise is given twice: noise_variance={shown(options.noise_variance)}, and a "
+                f"WhiteKernel of {white.variance:g} in the kernel; leave one of them out"
+            )
+        return cls(kernel, white.variance) if white.held else cls(kernel, None, white.variance)
+
+
 def subset_evidence(
     kernel: Kernel | None,
     noise_variance: float | None,
@@ -54,6 +92,7 @@ def subset_evidence(
     y: np.ndarray,
     weights: np.ndarray | None = None,
     *,
+    first_noise: float | None = None,
     n_rows: int = SUBSET_ROWS,
     max_iter: int = 100,
     learn_kernel: bool = True,
@@ -70,6 +109,8 @@ def subset_evidence(
         Held fixed; None: learnt.
     X, y : (n, D) and (n, p) or (n,) arrays
     weights : (n,) array, optional
+    first_noise : float, optional
+        Where the noise starts, if it is learnt; else the best of some levels.
     n_rows, max_iter : int
     learn_kernel : bool
         False: only the noise is learnt.
@@ -92,12 +133,15 @@ def subset_evidence(
     rows = random_rows(X, y, weights, n_rows, random_state)
     variance = mean_variance(rows[1], rows[2])
     prior = KernelPrior(first) if kernel is None and learn_kernel else None
-    search = _Search(noise_variance, variance, learn_kernel, prior, max_iter, deadline)
+    first_levels = variance * NOISE_LEVELS if first_noise is None else np.array([first_noise])
+    search = _Search(
+        noise_variance, first_levels, variance, learn_kernel, prior, max_iter, deadline
+    )
     found = search.minimum(first, *rows)
     only_noise = found.point.noise_variance >= ONLY_NOISE * variance
-    if prior is not None and only_noise and not found.interrupted:
+    if prior is not None and only_noise:
         found = _with_shorter_scales(search, first, found, *_distinct_rows(*rows))
-    if prior is not None and not found.interrupted:  # what is reported is the evidence alone
+    if prior is not None:  # what is reported is the evidence alone
         found.value = evidence(found.point.kernel, found.point.noise_variance, *rows).value
     return found
 
@@ -107,6 +151,7 @@ class _Search:
     """What moves in a search, from where, and how long; `variance` is that of the targets."""
 
     noise_variance: float | None
+    first_levels: np.ndarray  # where the noise may start, if it is learnt
     variance: float
     learn_kernel: bool
     prior: KernelPrior | None
@@ -131,7 +176,7 @@ class _Search:
         """Search from a kernel and the best of some noise variances."""
         objective = self.objective(X, y, weights)
         noise = self.noise_variance
-        levels = self.variance * NOISE_LEVELS if noise is None else [noise]
+        levels = self.first_levels if noise is None else [noise]
         point = _best_start(objective, [Point(kernel, float(level)) for level in levels])
         coordinates = moving_parts(
             point, self.variance, kernel=self.learn_kernel, noise=noise is None
@@ -159,8 +204,6 @@ def _with_shorter_scales(
     for factor in SHORTER_SCALES:
         shorter = kernel.with_theta(kernel.theta + np.log(factor) * kernel.is_length_scale)
         other = search.minimum(shorter, X, y, weights)
-        if other.interrupted:
-            return other
         if other.value < least:
             best, least = other, other.value
     return best
@@ -174,10 +217,19 @@ def random_rows(
     random_state: np.random.Generator | int | None,
 ) -> Rows:
     """Return at most `n_rows` of the rows, in their order."""
-    if X.shape[0] <= n_rows:
+    rows = random_places(X.shape[0], n_rows, random_state)
+    if len(rows) == X.shape[0]:
         return X, y, weights
-    rows = np.sort(np.random.default_rng(random_state).choice(len(X), n_rows, replace=False))
     return X[rows], y[rows], None if weights is None else weights[rows]
+
+
+def random_places(
+    n: int, n_rows: int, random_state: np.random.Generator | int | None
+) -> np.ndarray:
+    """Return the places of at most `n_rows` of n rows, in their order."""
+    if n <= n_rows:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(random_state).choice(n, n_rows, replace=False))
 
 
 def _distinct_rows(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Rows:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import to_numpy
 from greedygp.fitted import each, relevance
+from greedygp.inputs import input_names
 
 __all__ = ["Summary", "SummaryMixin"]
 
@@ -122,6 +123,8 @@ def _rows(model: Any) -> int | None:
     """Return how many rows the model was fitted to, where it knows."""
     if hasattr(model, "dual_coef_"):
         return int(model.dual_coef_.shape[0])
+    if getattr(model, "_n_rows", None) is not None:
+        return model._n_rows
     if not hasattr(model, "_loo"):
         return None
     dropped = getattr(model, "_loo_dropped", None)
@@ -154,8 +157,8 @@ def _method(model: Any) -> Iterator[tuple[str, str]]:
         yield "criterion", str(model.criterion)
     if hasattr(model, "objective_value_"):
         values = ", ".join(f"{float(value):.5g}" for value in each(model.objective_value_))
-        learnt = model.objective is not None
-        yield "objective", f"{model.objective}, {values}" if learnt else "none: held as given"
+        name = getattr(model, "objective_", model.objective)
+        yield "objective", f"{name}, {values}" if name is not None else "none: held as given"
     for name, words in MEASURES.items():
         if hasattr(model, name):
             values = ", ".join(f"{value:.5g}" for value in np.atleast_1d(getattr(model, name)))
@@ -191,6 +194,7 @@ def _relevant(model: Any) -> str | None:
     values = relevance(model, X if X is not None and len(X) > 1 else None)
     if values is None:
         return None
-    names = getattr(model, "feature_names_in_", [f"x{k}" for k in range(len(values))])
+    known = input_names(model)
+    names = [f"x{k}" for k in range(len(values))] if known is None else known
     order = np.argsort(-values, kind="stable")[:MOST_FEATURES]
     return ", ".join(f"{names[k]} ({values[k]:.2f})" for k in order)

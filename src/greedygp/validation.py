@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 import numbers
+import os
+import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from greedygp.arrays import Array, Backend, detached, is_foreign, namespace, to_numpy
+from greedygp.exceptions import ModelAdvice
+from greedygp.inputs import encoded, takes_holes
 from greedygp.kernels import Kernel
 from greedygp.messages import shown
+from greedygp.rows import RowStore
 
 __all__ = [
     "check_choice",
     "check_classification_data",
+    "check_features",
     "check_flag",
     "check_integer",
     "check_kernel",
     "check_number",
+    "check_path",
     "check_predict_inputs",
+    "check_predict_store",
     "check_seed",
+    "check_store",
     "check_training_data",
     "check_two_classes",
     "check_weights",
 ]
+
+LARGEST_WEIGHT = 1e12
+LITTLE_WEIGHT = 0.05  # of the rows: a total weight below it is advised against
 
 
 def check_choice(name: str, value: Any, choices: tuple) -> None:
@@ -36,6 +48,12 @@ def check_choice(name: str, value: Any, choices: tuple) -> None:
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}; got {shown(value)}.")
+
+
+def check_path(name: str, value: Any) -> None:
+    """Raise unless the value is a path, or None."""
+    if not isinstance(value, str | os.PathLike | None):
+        raise TypeError(f"{name} must be a path, or None; got {shown(value)}.")
 
 
 def check_flag(name: str, value: Any) -> None:
@@ -148,10 +166,16 @@ def _check_targets_given(estimator: Any, y: Any) -> None:
         raise TypeError("y is a sparse matrix; pass it dense, with y.toarray().")
 
 
-def _validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+def _validated(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:
     """Return what scikit-learn makes of X (and y); an error names the columns it is about."""
+    if takes_holes(estimator):
+        features = encoded(estimator, X, reset)
+        options |= {"dtype": [np.float64, np.float32], "estimator": estimator}
+        return check_X_y(features, *y, **options) if y else check_array(features, **options)
     try:
-        return validate_data(estimator, X, *y, dtype=[np.float64, np.float32], **options)
+        return validate_data(
+            estimator, X, *y, reset=reset, dtype=[np.float64, np.float32], **options
+        )
     except (ValueError, TypeError) as error:
         raise _naming_columns(error, X) from error
 
@@ -180,12 +204,14 @@ def _naming_columns(error: Exception, X: Any) -> Exception:
         return error
     return ValueError(
         f"The columns {', '.join(map(repr, wrong))} of X are not numbers: encode them "
-        f"(for instance with scikit-learn's OneHotEncoder) or leave them out. ({error})"
+        f"(missing='indicator' of the GP models does it, or scikit-learn's OneHotEncoder) or leave "
+        f"them out. ({error})"
     )
 
 
 def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Array, Array]:
     _check_targets_given(estimator, y)
+    _check_no_holes_asked_for(estimator)
     X = _check_foreign("X", X)
     estimator.n_features_in_ = X.shape[1]
     vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
@@ -206,6 +232,15 @@ def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Arra
     y = backend.xp.astype(y, X.dtype, copy=False)
     _check_finite("y", y)
     return X, y
+
+
+def _check_no_holes_asked_for(estimator: Any) -> None:
+    """Raise where missing values are to be marked in rows that are not looked at for that."""
+    if takes_holes(estimator):
+        raise ValueError(
+            "missing='indicator' takes NumPy arrays, lists and pandas tables in memory; mark and "
+            "fill missing values of other rows first, and leave missing='error'."
+        )
 
 
 def _check_foreign(name: str, X: Array) -> Array:
@@ -239,17 +274,58 @@ def _check_finite(name: str, array: Array) -> None:
         raise ValueError(f"Input {name} contains infinity; remove those rows.")
 
 
+def check_store(estimator: Any, store: RowStore, with_targets: bool = True) -> tuple[int, ...]:
+    """Check what a store of rows says of itself; return the shape of a row's targets.
+
+    What its rows hold is looked at when they pass by. Sets what the estimator knows of features.
+    """
+    _check_no_holes_asked_for(estimator)
+    shape = store.check()
+    if with_targets and shape is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires targets, but the rows have none; "
+            "say which column they are in, or pass y."
+        )
+    estimator.n_features_in_ = store.n_features
+    vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
+    if store.feature_names is not None:
+        estimator.feature_names_in_ = np.array(store.feature_names, dtype=object)
+    return shape or ()
+
+
 def check_predict_inputs(estimator: Any, X: Any) -> Array:
     """Return X checked against what the estimator was fitted with."""
     if not is_foreign(X):
         return _validated(estimator, X, reset=False)
     X = _check_foreign("X", X)
-    if X.shape[1] != estimator.n_features_in_:
+    check_feature_count(estimator, X.shape[1])
+    return X
+
+
+def check_predict_store(estimator: Any, store: RowStore) -> None:
+    """Raise unless a store's rows have the features that the estimator was fitted with."""
+    store.check()
+    check_features(estimator, store.feature_names, store.n_features)
+
+
+def check_features(estimator: Any, given: list[str] | None, count: int) -> None:
+    """Raise unless names (None: there are none) and number of features are those of the fit."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and given is not None and list(names) != given:
         raise ValueError(
-            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"The features must be those of the fit, in the same order: {', '.join(names)}; "
+            f"got {', '.join(given)}."
+        )
+    check_feature_count(estimator, count)
+
+
+def check_feature_count(estimator: Any, count: int) -> None:
+    """Raise unless there are as many features as the estimator was fitted with."""
+    if count != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {count} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input."
         )
-    return X
 
 
 def check_weights(sample_weight: Any, X: Array) -> np.ndarray | None:
@@ -276,4 +352,28 @@ def check_weights(sample_weight: Any, X: Array) -> np.ndarray | None:
         )
     if not np.any(weights > 0):
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    _check_weight_sizes(weights)
     return None if np.all(weights == 1.0) else weights
+
+
+def _check_weight_sizes(weights: np.ndarray) -> None:
+    """Raise where weights cannot be computed with; advise where they are hardly what was meant."""
+    largest, means = float(np.max(weights)), "a weight of w counts as the row w times"
+    if largest > LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight has {largest:.3g} in row {int(np.argmax(weights))}; {means}, and "
+            f"{LARGEST_WEIGHT:g} is the most: divide all weights by a common number."
+        )
+    total, rows = float(np.sum(weights)), int(np.count_nonzero(weights))
+    if total < 1.0 / LARGEST_WEIGHT:
+        raise ValueError(
+            f"The weights in sample_weight add up to {total:.3g}; {means}, so there is nothing to "
+            "learn from: multiply all weights by a common number."
+        )
+    if total < LITTLE_WEIGHT * rows:
+        warnings.warn(
+            f"The weights of {rows} rows add up to {total:.3g}; {means}, so they count as "
+            "almost no data. If only their ratios matter, divide them by their mean.",
+            ModelAdvice,
+            stacklevel=4,
+        )

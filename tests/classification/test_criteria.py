@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import log_ndtr
 
 from classification.problems import SmallProblem, full_sites
 from greedygp.classification.criteria import CRITERIA
@@ -42,6 +43,21 @@ def test_marginal_criteria(criterion, weights):
     best = min(scores, key=scores.get)
     assert index[0] == best
     assert_allclose(score[0], scores[best], rtol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_the_most_violated_row(weights):
+    """The least `Phi(y (f + b) / sqrt(1 + A_ii))` outside the basis, with f and A from scratch."""
+    problem = SmallProblem(weights=weights)
+    model = problem.model("violated")
+    run(model, Stopping(max_size=4))
+    index, score = model.candidates()
+    _, f, A = dense(problem, model.state)
+    z = problem.y * (f + problem.bias) / np.sqrt(1.0 + np.diag(A))
+    outside = np.flatnonzero(model.state.outside)
+    best = outside[np.argmin(z[outside])]
+    assert index.tolist() == [best]
+    assert_allclose(score, [log_ndtr(z[best])], rtol=1e-6)
 
 
 @pytest.mark.parametrize("criterion", ["validation", "adaptive", "random"])

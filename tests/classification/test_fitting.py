@@ -1,19 +1,20 @@
 """The stages of a fit, in order."""
 
 from itertools import groupby
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.callback import FitCallback, ScoringMonitor
 
 from classification.models import data, fixed
-from greedygp import SparseGPClassifier
+from greedygp import SparseGPClassifier, progress
 from greedygp.classification.data import LabelledRows
 from greedygp.classification.fitting import TwoClassFit
 from greedygp.classification.hyperparameters import LatentPoint
 from greedygp.kernels import Gaussian
 from greedygp.progress import NEVER
+from scikit_versions import FitCallback, ScoringMonitor
 
 
 class Stages(FitCallback):
@@ -83,6 +84,25 @@ def test_classes_are_fitted_one_after_the_other():
     assert np.ptp(first[:, 1] / first[:, 2]) < 1e-12
     assert np.ptp(second[:, 1] / second[:, 2]) > 0.1
     assert_allclose(third, model.predict_proba(X))
+
+
+def test_classes_share_the_time(monkeypatch):
+    """Each one may take as long as the others that wait; what it leaves is theirs."""
+    clock = SimpleNamespace(seconds=100.0)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: clock.seconds))
+    X, y = data(40, classes=3)
+    untouched, given, left = TwoClassFit.run, [], iter([12.0, 4.0, 0.0])
+
+    def run(fit):
+        given.append(fit.deadline.moment - clock.seconds)
+        clock.seconds += given[-1] - next(left)
+        fit.deadline = NEVER
+        return untouched(fit)
+
+    monkeypatch.setattr(TwoClassFit, "run", run)
+    model = fixed(max_basis=3, ep_passes=0, time_limit=36.0).fit(X, y)
+    assert given == [12.0, 18.0, 22.0]
+    assert model.predict_proba(X).shape == (40, 3)
 
 
 @pytest.mark.parametrize(

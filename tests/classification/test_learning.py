@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from classification.problems import SmallProblem
+from greedygp.classification.criteria import CRITERIA
 from greedygp.classification.hyperparameters import LatentPoint
 from greedygp.classification.learning import Schedule, learn
 from greedygp.classification.objectives import OBJECTIVES
@@ -23,14 +24,16 @@ class Selector:
         self.problem = SmallProblem(n=40)
         self.problem.kernel = Gaussian(0.3, [0.3, 3.0])
         self.sizes, self.reasons, self.points = list(sizes), list(reasons), []
+        self.criteria = []
 
-    def select(self, point):
+    def select(self, point, criterion=None):
         self.points.append(point)
+        self.criteria.append(criterion)
         model = self.problem.model("entropy")
         model.state = ClassificationState(point, self.problem.data, capacity=40)
         path = run(model, Stopping(max_size=self.sizes.pop(0)))
         path.reason = self.reasons.pop(0) if self.reasons else path.reason
-        return Selected(model.state, path)
+        return Selected(model.state, path, CRITERIA["entropy"])
 
 
 class Stages:
@@ -65,6 +68,14 @@ def test_the_best_model_is_kept():
     assert_allclose(best.value, best.selected.state.loo_loss(), rtol=1e-9)
     assert [done.n_iter for done in best.rounds] == [5, 5]
     assert not best.cut_short
+    assert selector.criteria == [None, CRITERIA["entropy"], CRITERIA["entropy"]]
+
+
+def test_a_search_without_gain_is_not_followed_by_a_selection():
+    selector = Selector()
+    best = learnt(selector, max_iter=0)
+    assert (len(selector.points), best.rounds) == (1, [])
+    assert best.point is selector.points[0]
 
 
 def test_a_round_without_gain_is_the_last():

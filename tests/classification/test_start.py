@@ -98,6 +98,45 @@ def test_many_rows_are_thinned(monkeypatch):
     assert_allclose(seen[0].weights, data.weights[places])
 
 
+@pytest.mark.parametrize("ties", [True, False])
+def test_few_rows_first(monkeypatch, ties):
+    """The searches end where those of all rows from the beginning end."""
+    data, sizes = rows(n=120), []
+    first = starting_point(data, None, None)
+    options = {"prior": default_prior(first.kernel) if ties else None, "max_iter": 60}
+    expected = learnt(data, first, tol=1e-9, **options)
+    monkeypatch.setattr(module, "FIRST_ROWS", 30)
+    evidence = module.propagated_evidence
+
+    def noted(point, data, *sites):
+        sizes.append(len(data))
+        return evidence(point, data, *sites)
+
+    monkeypatch.setattr(module, "propagated_evidence", noted)
+    start = learnt(data, first, tol=1e-9, **options)
+    assert sizes[0] == 30
+    assert set(sizes) == {30, 120}
+    assert start.tied == expected.tied
+    assert_allclose(start.value, expected.value, rtol=1e-3)
+
+
+def test_what_pays_with_few_rows_is_not_asked_again(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    data = LabelledRows(X, np.where(np.sin(3.0 * X[:, 0]) > 0, 1.0, -1.0))
+    monkeypatch.setattr(module, "FIRST_ROWS", 140)
+    first, ties = starting_point(data, None, None), []
+    parts = module.moving_parts
+
+    def noted(point, *, tied, **options):
+        ties.append(tied)
+        return parts(point, tied=tied, **options)
+
+    monkeypatch.setattr(module, "moving_parts", noted)
+    assert not learnt(data, first, prior=default_prior(first.kernel)).tied
+    assert ties == [True, False, False, False]  # the last one makes it exact
+
+
 def test_an_interrupted_start_leaves_no_model(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt

@@ -67,7 +67,7 @@ BAD = {
     "nothing to learn from": ("a,price\n" + "".join(f"1,{k}\n" for k in range(20)), FIT, 4,
                               "No column is left"),
     "only the target": ("price\n" + "".join(f"{k}\n" for k in range(20)), FIT, 4,
-                        "no column besides the target"),
+                        "no column other than the target"),
     "drop what is not there": (HOUSES, (*FIT, "--drop", "aera"), 4, "did you mean 'area'"),
     "drop the target": (HOUSES, (*FIT, "--drop", "price"), 4, "cannot be dropped"),
     "unknown model": (HOUSES, (*FIT, "--model", "oracle"), 4, "no model 'oracle'"),

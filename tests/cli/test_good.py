@@ -145,6 +145,23 @@ def test_predictions_are_those_of_the_model(fitted, tmp_path):
     )
 
 
+def test_intervals_from_left_out_rows(fitted, tmp_path):
+    program = Program(fitted)
+    model = greedygp.load(fitted / "model.skops")
+    new = pandas.read_csv(fitted / "new.csv")
+    out = tmp_path / "p.csv"
+    asked = ("--interval", "0.8", "--method", "jackknife+")
+    program("predict", "model.skops", "new.csv", *asked, "--out", out)
+    written = pandas.read_csv(out)
+    lower, upper = model.estimator.predict_interval(
+        model.encoder.transform(new), 0.8, method="jackknife+"
+    )
+    np.testing.assert_allclose(written["lower"], lower)
+    np.testing.assert_allclose(written["upper"], upper)
+    program("predict", "model.skops", "new.csv", "--method", "jackknife+", "--interval", "0.999",
+            code=4)  # fmt: skip
+
+
 def test_chunks_do_not_matter(fitted):
     program = Program(fitted)
     whole, _ = program("predict", "model.skops", "new.csv")
@@ -239,6 +256,16 @@ def test_compare(program):
     assert all(line["failed"] is None for line in result["models"])
     assert result["models"][0]["scores"]["nmse"] < 0.5
     assert program.files() == ["h.csv"]
+
+
+def test_compare_leaves_out_slow_models_and_says_so(program):
+    houses(610).to_csv(program.folder / "h.csv", index=False)
+    arguments = ("compare", "h.csv", "--target", "price", "--folds", "2", "--per-model", "0.02")
+    out, err = program(*arguments, "--set", "cv=2")
+    assert "Left out: rfs, localridge; slow on 610 rows. --slow compares them, too." in err
+    assert "sparsegp *" in out
+    assert "fastgcv" in out
+    assert "were ended by the time for a model; --per-model gives more" in err
 
 
 def test_datasets(program):

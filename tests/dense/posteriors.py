@@ -14,7 +14,7 @@ def new_inputs(n=17):
     return np.random.default_rng(7).uniform(-1.2, 1.2, size=(n, 2))
 
 
-def posterior(problem, solver, tol=1e-6, to=np.asarray, max_iter=None, **options):
+def posterior(problem, solver, tol=1e-6, to=np.asarray, max_iter=None, accuracy=0.0, **options):
     """The model with the exact dual variables; variances by the solver."""
     weights = None if problem.weights is None else to(problem.weights)
     options = SolverOptions(**(OPTIONS | options))
@@ -25,5 +25,5 @@ def posterior(problem, solver, tol=1e-6, to=np.asarray, max_iter=None, **options
         to(problem.dense().alpha.T.copy()),
         weights=weights,
         factor=factor_of(problem.system()) if solver == "cholesky" else None,
-        recipe=Recipe(solver, options, Limits(tol, max_iter), 0),
+        recipe=Recipe(solver, options, Limits(tol, max_iter), 0, accuracy),
     )

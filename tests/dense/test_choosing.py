@@ -14,7 +14,7 @@ def test_few_rows_are_factorised():
 
 
 @pytest.mark.parametrize("n", [10, 100_000])
-def test_without_the_matrix_few_right_hand_sides_are_solved_for_block_by_block(n):
+def test_without_the_matrix_few_targets_are_solved_for_block_by_block(n):
     options = SolverOptions(memory_limit=0.0)
     assert choose_solver(n, options) == "gbcd"
     assert choose_solver(n, options, p=5) == "pcg"

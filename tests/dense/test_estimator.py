@@ -15,7 +15,6 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dense.models import KERNEL, NAMES, NOISE, data, dense, fixed
 from greedygp.dense import fitting
@@ -24,6 +23,7 @@ from greedygp.kernels import Gaussian, Linear, Matern
 from names import DENSE_OBJECTIVES
 from reference.dense_regression import DenseGP
 from reference.sparse_objectives import dense_kernel
+from scikit_versions import parametrize_with_checks
 from waves import truth
 
 each_solver = pytest.mark.parametrize("solver", NAMES)
@@ -61,7 +61,6 @@ def checked(solver):
 @parametrize_with_checks(
     [GPRegressor(hyperparameter_rows=30, max_iter=5), checked("gbcd")],
     expected_failed_checks=expected_failures,
-    xfail_strict=False,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -86,11 +85,15 @@ def test_predictions_are_those_of_the_full_model(solver, memory_limit):
     assert model.solver_ == solver
     assert_allclose(model.predict(X_new), mean[:, 0], rtol=0, atol=1e-5)
     _, std = model.predict(X_new, return_std=True)
-    assert_allclose(std, np.sqrt(np.diag(covariance) + NOISE), rtol=0, atol=1e-8)
+    exact = np.diag(covariance) + NOISE
+    solved = memory_limit == 0.0 and solver != "cholesky"  # not by a factor
+    most = 100 * model.tol * np.max(exact) if solved else 1e-8
+    assert np.all(std**2 >= exact - 1e-8)
+    assert_allclose(std**2, exact, rtol=0, atol=most)
     _, quiet = model.predict(X_new, return_std=True, noise=False)
-    assert_allclose(quiet, np.sqrt(np.diag(covariance)), rtol=0, atol=1e-8)
+    assert_allclose(quiet**2, np.diag(covariance), rtol=0, atol=most)
     _, cov = model.predict(X_new, return_cov=True)
-    assert_allclose(cov, covariance + NOISE * np.eye(9), rtol=0, atol=1e-8)
+    assert_allclose(cov, covariance + NOISE * np.eye(9), rtol=0, atol=most)
     assert_allclose(model.dual_coef_, dense(X, y).alpha[:, 0], rtol=0, atol=1e-4)
 
 

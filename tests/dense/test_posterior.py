@@ -71,6 +71,54 @@ def test_the_error_of_a_variance_is_of_second_order(Problem, solver):
     assert np.all(error <= most)
 
 
+@pytest.mark.parametrize("solver", ITERATIVE)
+@pytest.mark.parametrize("accuracy", [0.3, 1e-2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_solve_ends_when_its_variances_are_certain_enough(
+    Problem, monkeypatch, solver, accuracy, weighted
+):
+    """The bound holds against dense algebra, and saves steps."""
+    problem, X, solutions = Problem(n=60, weighted=weighted), new_inputs(9), []
+
+    def noted(*arguments, **options):
+        solutions.append(original(*arguments, **options))
+        return solutions[-1]
+
+    monkeypatch.setattr(module, "solve", noted)
+    exact = np.diag(problem.dense().predict(X)[1]) + problem.noise
+    fitted = posterior(problem, solver, tol=1e-12, accuracy=accuracy)
+    for found in (fitted.mean_and_variance(X)[1], np.diag(fitted.covariance(X))):
+        error = (found + problem.noise) / exact - 1.0
+        assert np.all(error >= -1e-9)
+        assert np.all(error <= accuracy)
+    posterior(problem, solver, tol=1e-12).mean_and_variance(X)
+    early, _, late = (solution.n_iter for solution in solutions)
+    assert all(solution.converged for solution in solutions)
+    assert 0 < early < late
+
+
+def test_variances_are_solved_for_by_the_solver_of_the_fit(Problem, monkeypatch):
+    names = []
+
+    def noted(solver, *arguments, **options):
+        names.append((solver.name, solver.y.shape[0]))
+        return original(solver, *arguments, **options)
+
+    monkeypatch.setattr(module, "solve", noted)
+    for solver in ITERATIVE:
+        posterior(Problem(n=24), solver).mean_and_variance(new_inputs(9))
+    assert names == [(solver, 9) for solver in ITERATIVE]
+
+
+def test_the_right_hand_sides_of_very_many_rows_are_fewer(Problem, monkeypatch):
+    problem, X = Problem(n=24), new_inputs(7)
+    fitted = posterior(problem, "gbcd")
+    expected = fitted.mean_and_variance(X)[1]
+    monkeypatch.setattr(module, "BYTES_TOGETHER", 3 * 8 * 24)
+    assert fitted._rows_together() == 3
+    assert_allclose(fitted.mean_and_variance(X)[1], expected, rtol=0, atol=1e-9)
+
+
 @each_solver
 def test_at_a_training_row_without_noise_nothing_is_left(Problem, solver):
     problem = Problem(n=12, noise=1e-3)
@@ -117,7 +165,10 @@ def test_rows_share_the_kernel_columns_of_a_solve(Problem, monkeypatch):
     monkeypatch.setattr(
         module,
         "solve",
-        lambda solver, *rest: (solves.append(solver.y.shape), original(solver, *rest))[1],
+        lambda solver, *rest, **more: (
+            solves.append(solver.y.shape),
+            original(solver, *rest, **more),
+        )[1],
     )
     fitted = posterior(Problem(n=24), "gbcd")
     fitted.mean_and_variance(new_inputs())

@@ -16,21 +16,27 @@ from sklearn.gaussian_process import kernels as sk
 from greedygp import kernels
 from greedygp.arrays import to_numpy
 from greedygp.kernels import (
+    Categorical,
     Constant,
     Gaussian,
     Kernel,
     Linear,
     Matern,
+    Periodic,
     Product,
+    RationalQuadratic,
     Sum,
     base,
     from_sklearn,
+    noise_from_sklearn,
 )
+from greedygp.kernels.conversion import as_kernel
 from greedygp.kernels.stationary import Stationary
 from kernel_examples import KERNELS
 from tolerances import assert_close, rounding
 
 STATIONARY = [kernel for kernel in KERNELS if isinstance(kernel, Stationary)]
+PERIODIC = [kernel for kernel in KERNELS if isinstance(kernel, Periodic)]
 
 
 def name(kernel):
@@ -55,6 +61,8 @@ def value(kernel, x, y):
         return math.fsum(value(term, x, y) for term in kernel.kernels)
     if isinstance(kernel, Product):
         return math.prod(value(factor, x, y) for factor in kernel.kernels)
+    seen = range(len(x)) if kernel.active_dims is None else kernel.active_dims
+    x, y = [x[k] for k in seen], [y[k] for k in seen]
     D = len(x)
     if isinstance(kernel, Constant):
         return kernel.variance
@@ -62,9 +70,19 @@ def value(kernel, x, y):
         variance = np.broadcast_to(kernel.variance, D)
         return math.fsum(variance[k] * x[k] * y[k] for k in range(D))
     scale = np.broadcast_to(kernel.length_scale, D)
+    if isinstance(kernel, Categorical):
+        return kernel.variance * math.exp(
+            -math.fsum(1 / scale[k] for k in range(D) if x[k] != y[k])
+        )
+    if isinstance(kernel, Periodic):
+        period = np.broadcast_to(kernel.period, D)
+        sines = [math.sin(math.pi * (x[k] - y[k]) / period[k]) / scale[k] for k in range(D)]
+        return kernel.variance * math.exp(-2.0 * math.fsum(sine**2 for sine in sines))
     r = math.sqrt(math.fsum(((x[k] - y[k]) / scale[k]) ** 2 for k in range(D)))
     if isinstance(kernel, Gaussian):
         return kernel.variance * math.exp(-0.5 * r**2)
+    if isinstance(kernel, RationalQuadratic):
+        return kernel.variance * (1.0 + r**2 / (2.0 * kernel.alpha)) ** -kernel.alpha
     s = math.sqrt(2 * kernel.nu) * r
     polynomial = {0.5: 1.0, 1.5: 1.0 + s, 2.5: 1.0 + s + s**2 / 3.0}[kernel.nu]
     return kernel.variance * polynomial * math.exp(-s)
@@ -94,7 +112,11 @@ def test_gram_matrix_is_exactly_symmetric_with_exact_diagonal(kernel, block, mon
     assert_close(K, kernel(A, A))
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(0.3), Matern(0.5, 0.3), Matern(2.5, 0.3)], ids=name)
+@pytest.mark.parametrize(
+    "kernel",
+    [Gaussian(0.3), Matern(0.5, 0.3), Matern(2.5, 0.3), RationalQuadratic(0.3), Periodic(0.3)],
+    ids=name,
+)
 def test_stationary_diagonal_is_exactly_the_variance(kernel):
     A, _ = inputs(a=30)
     assert_array_equal(np.diagonal(kernel(1e3 + A)), np.full(30, 0.3))
@@ -116,7 +138,7 @@ def test_lists_and_integers_become_float64():
     assert Linear()(np.array([[1]]), np.array([[2.0]]))[0, 0] == 2.0
 
 
-@pytest.mark.parametrize("kernel", STATIONARY, ids=name)
+@pytest.mark.parametrize("kernel", [*STATIONARY, *PERIODIC], ids=name)
 @pytest.mark.parametrize("offset", [2000.0, 1e6])
 def test_a_large_offset_costs_no_accuracy(kernel, offset):
     # Inputs on a grid that the offset does not round.
@@ -130,7 +152,7 @@ def test_a_large_offset_costs_no_accuracy(kernel, offset):
     assert_allclose(moved, expected_moved, rtol=1e-10, atol=1e-11)
 
 
-@pytest.mark.parametrize("kernel", STATIONARY, ids=name)
+@pytest.mark.parametrize("kernel", [*STATIONARY, *PERIODIC], ids=name)
 def test_years_in_float32(kernel):
     rng = np.random.default_rng(2)
     A, B = rng.integers(-64, 64, size=(2, 20, 3)) / 32.0
@@ -397,7 +419,9 @@ def test_sums_and_products_are_flat():
 # --- errors ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [Gaussian, Matern, Constant, Linear])
+@pytest.mark.parametrize(
+    "kind", [Gaussian, Matern, Constant, Linear, RationalQuadratic, Periodic, Categorical]
+)
 @pytest.mark.parametrize(
     "bad", [0.0, -1.0, math.nan, math.inf, "wide", None, True, [[1.0]], [], 1j], ids=repr
 )
@@ -479,6 +503,8 @@ SKLEARN = [
     sk.Matern(0.7, nu=math.inf),
     sk.DotProduct(1.5),
     sk.DotProduct(0.0),
+    sk.RationalQuadratic(0.7, alpha=1.5),
+    2.0 * sk.RationalQuadratic(0.7, alpha=0.3) + sk.RBF(2.0),
     2.0 * sk.RBF(0.7) + 0.5 * sk.DotProduct(2.0),
     sk.RBF(0.7) * sk.ConstantKernel(3.0) * sk.Matern(nu=1.5),
 ]
@@ -529,10 +555,45 @@ def test_from_sklearn_passes_our_kernels_through():
     assert from_sklearn(kernel) is kernel
 
 
+def test_periodic_from_sklearn_for_one_feature():
+    theirs = 3.0 * sk.ExpSineSquared(0.7, 2.5, (0.1, 9.0), "fixed")
+    kernel = from_sklearn(theirs)
+    assert kernel == Periodic(
+        3.0,
+        0.7,
+        2.5,
+        fixed="period",
+        variance_bounds=(1e-5, 1e5),
+        length_scale_bounds=(0.1, 9.0),
+    )
+    A, B = inputs(D=1)
+    assert_close(kernel(A, B), theirs(A, B))
+    assert as_kernel(theirs, 1) == kernel
+    with pytest.raises(ValueError, match=r"of 2 features is not a covariance function.*Periodic"):
+        as_kernel(theirs, 2)
+
+
+def test_white_noise_in_a_sum_is_left_out_and_told():
+    theirs = 2.0 * sk.RBF(0.7) + sk.WhiteKernel(0.25)
+    assert from_sklearn(theirs) == from_sklearn(2.0 * sk.RBF(0.7))
+    assert noise_from_sklearn(theirs) == (0.25, False)
+    both = sk.WhiteKernel(0.25, "fixed") + sk.RBF() + sk.WhiteKernel(0.5, "fixed") + sk.RBF(9.0)
+    assert from_sklearn(both) == from_sklearn(sk.RBF() + sk.RBF(9.0))
+    assert noise_from_sklearn(both) == (0.75, True)
+    scaled = sk.ConstantKernel(4.0) * (sk.RBF() + sk.WhiteKernel(0.25, "fixed"))
+    assert from_sklearn(scaled) == from_sklearn(sk.ConstantKernel(4.0) * sk.RBF())
+    assert noise_from_sklearn(scaled) == (1.0, False)
+    assert noise_from_sklearn(sk.RBF() * sk.RBF()) is None
+    assert noise_from_sklearn(Gaussian()) is None
+
+
 def test_from_sklearn_says_what_it_cannot_do():
-    with pytest.raises(ValueError, match=r"noise, not covariance.* noise_variance=0.25"):
-        from_sklearn(sk.RBF() + sk.WhiteKernel(0.25))
-    for theirs in (sk.RBF() ** 2, sk.RationalQuadratic(), sk.Matern(nu=0.7), sk.ExpSineSquared()):
+    for noise in (sk.WhiteKernel(0.25), 2.0 * sk.WhiteKernel(0.25)):
+        with pytest.raises(ValueError, match=r"is noise, not covariance.* pass noise_variance"):
+            from_sklearn(noise)
+    with pytest.raises(ValueError, match="multiplies a WhiteKernel, which is noise, by a kernel"):
+        from_sklearn(sk.RBF() * (sk.WhiteKernel() + sk.RBF()))
+    for theirs in (sk.RBF() ** 2, sk.Matern(nu=0.7), sk.PairwiseKernel()):
         with pytest.raises(ValueError, match="no counterpart here; supported are ConstantKernel"):
             from_sklearn(theirs)
     with pytest.raises(TypeError, match="kernel must be a kernel, got str: 'rbf'"):

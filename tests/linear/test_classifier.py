@@ -9,11 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedygp import FastRVMClassifier
+from greedygp.exceptions import FitInterrupted
 from greedygp.kernels import Gaussian
 from reference import sparse_linear as reference
+from scikit_versions import parametrize_with_checks
 
 KERNEL = Gaussian(length_scale=0.6)
 
@@ -154,11 +155,20 @@ def test_callback_stops_the_fit():
 def test_interrupt_between_renewals_leaves_a_model():
     X, y = moons(150)
     model = FastRVMClassifier(kernel=KERNEL).set_callbacks(StopAtOnce(KeyboardInterrupt()))
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
+    with pytest.raises(FitInterrupted):
         model.fit(X, y)
     assert model.stop_reason_ == "interrupted"
     assert model.n_basis_ > 0
     assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, None])
+def test_a_time_limit_of_next_to_nothing(kernel):
+    X, y = moons(150)
+    model = FastRVMClassifier(kernel=kernel, time_limit=1e-9, random_state=0).fit(X, y)
+    assert model.stop_reason_ == "time_limit"
+    assert len(model.path_) == 1
+    assert np.all(np.isfinite(model.predict_proba(X)))
 
 
 def test_a_class_without_weight_is_no_class():

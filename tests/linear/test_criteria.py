@@ -121,6 +121,23 @@ def test_fifth_case(sign):
     assert (best == 1e-3) if g > 0 else np.isinf(best)
 
 
+@pytest.mark.parametrize(("gamma", "expected"), [(1.5, 1e-3), (1.0, 1e-3), (0.5, 0.5)])
+def test_between_the_second_and_the_third_case(gamma, expected):
+    """h is one and g is `gamma - 1`: with g = 0 GCV rises from zero on."""
+    one = np.array([1.0])
+    without = Without(one, gamma * one, None, one, one, one, one, 2.0, 1.0)
+    assert case_of(without) == (2 if gamma > 1.0 else 3)
+    assert GCV(1.0, 1e-9).optimum(without, np.array([1e-3]))[0] == expected
+
+
+@pytest.mark.parametrize("criterion", [GCV(9.0, 9.0), Evidence(9.0), Evidence(9.0, 0.3)])
+def test_a_column_that_the_model_has_already(criterion):
+    """Nothing is left of it: it stays outside, without a warning."""
+    nothing = np.zeros(1)
+    without = Without(nothing, nothing, 1.0, 1.0 + nothing, None, nothing, nothing, 5.0, 1.0)
+    assert np.isinf(criterion.optimum(without, np.array([1e-3]))[0])
+
+
 @pytest.mark.parametrize("noise", [None, 0.3])
 def test_evidence_optimum_is_the_numerical_one(noise):
     rng = np.random.default_rng(1)
@@ -178,3 +195,19 @@ def test_state_value_after_recompute(problem):
     assert_allclose(
         GCV(p.rows, p.dof).value(state), reference.gcv(p.Phi, p.t, zeta, p.rows, p.dof), rtol=1e-10
     )
+
+
+@pytest.mark.parametrize(("total", "dof"), [(60.0, 59.0), (1.5, 1.0)])
+def test_least_zeta_of_gcv(problem, total, dof):
+    """alpha is 1 / N where targets have unit variance and columns a largest entry of one."""
+    p = problem(seed=1, N=60)
+    state = LinearState(p.dictionary, p.t)
+    state.start_with([1, 5], np.array([0.1, 0.2]))
+    norm, peak = np.array([4.0, 1e30]), np.array([2.0, 1.0])
+    without = Without(r=None, gamma=None, energy=None, norm=norm, peak=peak)
+    noise, variance = state.error / state.trace, state.square / dof
+    least = GCV(total, total - 1.0).least(without, state)  # an intercept takes one
+    assert_allclose(least[0], noise / variance / total * peak[0] ** 2, rtol=1e-12)
+    assert_allclose(least[1], 1e-12 * norm[1])  # less cannot be told from zero
+    state.error = 0.0
+    assert_allclose(GCV(total, total - 1.0).least(without, state), 1e-12 * norm)

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedygp import (
     FastGCVRegressor,
@@ -22,8 +20,10 @@ from greedygp import (
     OLSRegressor,
     RFSRegressor,
 )
+from greedygp.exceptions import FitInterrupted
 from greedygp.kernels import Gaussian, Matern
 from reference import sparse_linear as reference
+from scikit_versions import ScoringMonitor, parametrize_with_checks
 
 ALL = (FastGCVRegressor, FastRVMRegressor, OLSRegressor, RFSRegressor, LocalRidgeRegressor)
 PROBABILISTIC = (FastGCVRegressor, FastRVMRegressor, LocalRidgeRegressor)
@@ -61,7 +61,6 @@ def expected_failures(estimator):
         for kind in ALL
     ],
     expected_failed_checks=expected_failures,
-    xfail_strict=False,
 )
 def test_scikit_learn_checks(estimator, check):
     with warnings.catch_warnings():
@@ -78,7 +77,6 @@ def test_scikit_learn_checks(estimator, check):
         ),
     ],
     expected_failed_checks=expected_failures,
-    xfail_strict=False,
 )
 def test_scikit_learn_checks_of_other_settings(estimator, check):
     test_scikit_learn_checks(estimator, check)
@@ -139,8 +137,10 @@ def test_path_tells_the_model(kind):
     last = model.path_["value"][-1]
     value = model.gcv_ if kind is FastGCVRegressor else model.log_evidence_
     assert value == pytest.approx(last, rel=1e-6)
-    if kind is FastGCVRegressor:
-        assert np.all(np.diff(model.path_["value"]) < 0)
+    if kind is FastGCVRegressor:  # the start may go through larger ones
+        assert value <= np.min(model.path_["value"]) * (1 + 1e-6)
+        alone = kind(kernel=KERNEL, start="empty").fit(X, y)
+        assert np.all(np.diff(alone.path_["value"]) < 0)
 
 
 @pytest.mark.parametrize("kind", PROBABILISTIC)
@@ -313,7 +313,7 @@ class TestOddData:
         model = self.fit(kind, Phi * scales, y)
         plain = self.fit(kind, Phi, y)
         if kind is not RFSRegressor:  # whose one ridge means something else for each column
-            tolerance = 0.3 if kind is LocalRidgeRegressor else 1e-3
+            tolerance = {LocalRidgeRegressor: 0.3, FastGCVRegressor: 5e-3}.get(kind, 1e-3)
             assert_allclose(model.predict(Phi * scales), plain.predict(Phi), atol=tolerance)
 
     @pytest.mark.parametrize("scale", [1e-8, 1e8])
@@ -352,9 +352,9 @@ def test_warning_names_the_width():
     from greedygp.linear.fitting import warn_of
 
     with pytest.warns(ConvergenceWarning, match=r"length_scale=7\.5.*smaller"):
-        warn_of("ill_conditioned", Gaussian(length_scale=7.5), 10)
+        warn_of("ill_conditioned", Gaussian(length_scale=7.5), 10, 2)
     with pytest.warns(ConvergenceWarning, match=r"design matrix"):
-        warn_of("ill_conditioned", None, 10)
+        warn_of("ill_conditioned", None, 10, 2)
     X, y = data()
     with pytest.warns(ConvergenceWarning, match=r"max_iter=3"):
         FastGCVRegressor(kernel=KERNEL, max_iter=3).fit(X, y)
@@ -372,6 +372,8 @@ BAD = [
     ("max_iter", 0),
     ("patience", 0),
     ("criterion", "aic"),
+    ("start", "forward"),
+    ("first", "largest"),
     ("noise_variance", 0.0),
     ("cv", 1),
     ("cv", "five"),
@@ -474,9 +476,26 @@ def test_callback_stops_the_fit(kind):
 @pytest.mark.parametrize("kind", ALL)
 def test_interrupt_leaves_a_model(kind):
     X, y = data()
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        model = kind(kernel=KERNEL).set_callbacks(Stop(4, KeyboardInterrupt())).fit(X, y)
+    model = kind(kernel=KERNEL).set_callbacks(Stop(4, KeyboardInterrupt()))
+    with pytest.raises(FitInterrupted):
+        model.fit(X, y)
+    assert model.stop_reason_ == "interrupted"
     assert np.all(np.isfinite(model.predict(X)))
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kernel", [KERNEL, None])
+def test_a_time_limit_of_next_to_nothing(kind, kernel):
+    X, y = data()
+    model = kind(kernel=kernel, time_limit=1e-9, random_state=0).fit(X, y)
+    assert model.stop_reason_ == "time_limit"
+    assert len(model.path_) == 1
+    assert np.all(np.isfinite(model.predict(X)))
+
+
+def test_a_bad_time_limit():
+    with pytest.raises(ValueError, match="time_limit"):
+        FastGCVRegressor(time_limit=0).fit(*data())
 
 
 def test_scoring_monitor():

@@ -1,5 +1,7 @@
 """Laplace's approximation: the mode, and the renewals around the loop."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -64,6 +66,35 @@ def test_renewals_raise_the_evidence_until_nothing_changes():
     assert selection.best.log_evidence > modes[0].log_evidence
     assert {line[0] for line in actions.steps} <= {"add", "reestimate", "delete"}
     assert np.all(np.diff([line[3] for line in actions.steps]) >= 0)
+
+
+def test_renewals_end_when_five_in_a_row_raise_the_evidence_too_little():
+    """A rise by the tolerance, here one, is too little; a larger one begins the count anew."""
+    algorithm = FastRVMClassification(1.0 / 80)
+    selection = algorithm.start(problem(80), np.random.default_rng(0))
+    assert selection.tol == 1.0
+    rises = [2.0, 1.0, 1.0, 0.0, -3.0, 2.0, 1.0, 0.5, 0.0, -3.0, 1.0]
+    mode, linear_model = selection.mode, selection.problem.linearised(selection.mode)
+    best = 100.0
+    selection.best = replace(mode, log_evidence=best)
+    renewals = []
+
+    class Scripted:
+        """The problem, with an evidence that is told: so much above the best until then."""
+
+        def linearised(self, mode):
+            return linear_model
+
+        def mode(self, chosen, alpha, start):
+            return replace(mode, log_evidence=selection.best.log_evidence + rises[len(renewals)])
+
+    selection.problem = Scripted()
+    while selection.done() is None:
+        selection.act(replace(selection.propose(), index=-1))  # as if the basis had changed
+        renewals.append(selection.mode)
+    assert selection.done() == "converged"
+    assert len(renewals) == len(rises)
+    assert selection.best.log_evidence == best + sum(rise for rise in rises if rise > 0.0)
 
 
 def test_max_iter_counts_the_actions_of_all_renewals():

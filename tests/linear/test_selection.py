@@ -33,14 +33,15 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_no_single_change_lowers_gcv(problem, case):
     p = problem(**case)
-    selection, path = selected(p, FastGCV(1e-7))
+    start = "empty" if "weights" in case else "rfs"  # RFS takes copies of rows for exact ones
+    selection, path = selected(p, FastGCV(1e-7, start_from=start))
     assert path.reason == "converged"
     state = selection.state
     zeta = all_zeta(state, p.Phi.shape[1])
     now = np.log(reference.gcv(p.Phi, p.t, zeta, p.rows, p.dof))
-    assert now == pytest.approx(np.log(selection.reported_value), abs=1e-8)
+    assert now == pytest.approx(np.log(selection.reported_value), abs=1e-6)
     least = selection.reported.noise(state) * p.dof / state.square / p.rows
-    least = least * np.max(np.abs(p.Phi_raw), axis=0) ** 2
+    least = np.minimum(least * np.max(np.abs(p.Phi_raw), axis=0) ** 2, selection.reported.ridge)
     for j in range(len(zeta)):
         others = zeta.copy()
 
@@ -116,7 +117,7 @@ def test_log_evidence_has_a_flat_intercept(problem):
 def test_first_choice_is_the_best_single_function(problem):
     """Appendix II: every first basis function with its best zeta, by brute force."""
     p = problem(seed=9, N=25)
-    selection, path = selected(p, FastGCV(1e-6, max_iter=1))
+    selection, path = selected(p, FastGCV(1e-6, max_iter=1, start_from="empty"))
     values = []
     least = 1.0 / p.rows
     for j in range(25):
@@ -177,7 +178,9 @@ def test_a_stop_while_the_noise_is_held_reports_the_best_noise(problem):
     assert selection.solution().noise_variance == pytest.approx(selection.state.energy / p.dof)
 
 
-@pytest.mark.parametrize("algorithm", [FastGCV(1e-6), FastRVM(1e-6)], ids=["gcv", "rvm"])
+@pytest.mark.parametrize(
+    "algorithm", [FastGCV(1e-6, start_from="empty"), FastRVM(1e-6)], ids=["gcv", "rvm"]
+)
 def test_ill_conditioned_goes_back_to_what_could_be_trusted(problem, algorithm):
     p = problem(seed=2, N=60)
     selection = algorithm.start(p.dictionary, p.t)
@@ -203,7 +206,7 @@ def test_ill_conditioned_goes_back_to_what_could_be_trusted(problem, algorithm):
 
 def test_a_cost_that_has_risen_cannot_be_trusted(problem):
     p = problem(seed=2, N=60)
-    algorithm = FastGCV(1e-6)
+    algorithm = FastGCV(1e-6, start_from="empty")
     selection = algorithm.start(p.dictionary, p.t)
 
     def spoil(path):

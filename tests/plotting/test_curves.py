@@ -13,6 +13,7 @@ from greedygp.plotting.curves import (
     calibration,
     learning_traces,
     plane,
+    ranking,
     reliability,
     selection_paths,
     slopes,
@@ -82,6 +83,14 @@ def test_one_path_for_each_class():
 def test_learning_traces(fitted):
     model, _, _ = fitted
     (trace,) = learning_traces(model)
+    assert len(trace.x) == np.sum(model.rounds_["n_iter"] + 1)
+    assert trace.y[-1] == model.rounds_["value"][-1]
+    assert trace.x[-1] == model.rounds_["n_iter"].sum()
+
+    class Saved:  # before iterations were kept
+        rounds_ = model.rounds_
+
+    (trace,) = learning_traces(Saved())
     assert len(trace.x) == 2 * len(model.rounds_)
     assert trace.y[-1] == model.rounds_["value"][-1]
     assert trace.x[-1] == model.rounds_["n_iter"].sum()
@@ -194,3 +203,21 @@ def test_features_that_are_not_there(features):
     with pytest.raises(ValueError, match=r"feature"):
         feature_places(X, features)
     assert feature_places(X, ("c", 0)) == (2, 0)
+
+
+def test_ranking_is_that_of_scikit_learn():
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    rng = np.random.default_rng(0)
+    true = rng.random(300) < 0.2
+    score = np.round(rng.normal(size=300) + true, 1)  # with ties
+    found = ranking(true, score)
+    assert found.roc_auc == pytest.approx(roc_auc_score(true, score))
+    assert found.average_precision == pytest.approx(average_precision_score(true, score))
+    for threshold, recall, precision, false_alarms in zip(
+        found.threshold, found.recall, found.precision, found.false_alarms
+    ):
+        said = score >= threshold
+        assert recall == pytest.approx(np.mean(said[true]))
+        assert precision == pytest.approx(np.mean(true[said]))
+        assert false_alarms == pytest.approx(np.mean(said[~true]))

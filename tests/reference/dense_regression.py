@@ -38,6 +38,13 @@ class DenseGP:
         rows = np.repeat(np.arange(len(self.X)), self.weights.astype(int))
         return DenseGP(self.kernel, self.X[rows], self.y[rows], self.noise_variance)
 
+    def without_row(self, i):
+        """The same model without row i (all of its copies)."""
+        kept = np.arange(len(self.X)) != i
+        return DenseGP(
+            self.kernel, self.X[kept], self.y[kept], self.noise_variance, self.weights[kept]
+        )
+
     def leave_one_out(self):
         """Mean (n, p) and variance (n,) of a target predicted by the model without one copy."""
         mean, variance = np.empty_like(self.y), np.empty(len(self.X))
@@ -60,11 +67,12 @@ def block_step(A, g, block):
     return change, -float(np.sum(change * g) + 0.5 * np.sum(change * (A @ change)))
 
 
-def greedy_block(A, g, size, subsets):
+def greedy_block(A, g, size, subsets, prefitting=False):
     """Algorithm 2: the block that grows by the best variable of each random subset.
 
     ``subsets`` gives one subset for every variable but the first, which is the best of all. Of a
     subset only those outside the block count; if there are none, all others are looked at.
+    ``prefitting``: equation (7), every candidate together with the block, solved for from scratch.
     """
     everything = range(len(g))
     block, change, looked_at = [], np.zeros(len(g)), everything
@@ -72,18 +80,22 @@ def greedy_block(A, g, size, subsets):
         others = [i for i in looked_at if i not in block]
         others = others or [i for i in everything if i not in block]
         e = g + A @ change
-        block.append(min(others, key=lambda i: -(e[i] ** 2) / (2 * A[i, i])))
+        if prefitting:
+            best = max(others, key=lambda i: block_step(A, g, [*block, i])[1])
+        else:
+            best = min(others, key=lambda i: -(e[i] ** 2) / (2 * A[i, i]))
+        block.append(best)
         change, _ = block_step(A, g, block)
         if len(block) < size:
             looked_at = next(subsets)
     return block
 
 
-def greedy_descent(A, y, size, subsets, steps):
+def greedy_descent(A, y, size, subsets, steps, prefitting=False):
     """Algorithm 1: the blocks, and the dual variables after every step, beginning with zero."""
     alpha, g, blocks, path = np.zeros(len(y)), -y, [], [np.zeros(len(y))]
     for _ in range(steps):
-        block = greedy_block(A, g, size, subsets)
+        block = greedy_block(A, g, size, subsets, prefitting)
         change, _ = block_step(A, g, block)
         alpha, g = alpha + change, g + A @ change
         blocks.append(block)

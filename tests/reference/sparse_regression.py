@@ -325,6 +325,28 @@ def greedy(model, criterion, n_steps, candidates=None):
     return np.array(chosen), np.array(scores)
 
 
+def pursuit_with_cache(model, n_steps, capacity, fresh, seeds, draws):
+    """Matching pursuit as sections 3 and 4 of Keerthi and Chu have it; indices chosen.
+
+    ``draws`` yields the random candidates: those that fill the cache (after the ``seeds``), then
+    ``fresh`` of them in each step, in the place of the chosen one and of the worst others.
+    """
+    model = replace(model, approximation="dtc").with_basis(model.X[:0])
+    seeds = list(seeds)[:capacity]
+    held, chosen = seeds + [int(j) for j in next(draws)], []
+    assert len(held) == len(set(held)) == capacity
+    for _ in range(n_steps):
+        scores = {j: model.matching_pursuit_change(model.X[j]) for j in held}
+        best = min(held, key=lambda j: (scores[j], j))
+        others = sorted((j for j in held if j != best), key=lambda j: scores[j])
+        coming = [int(j) for j in next(draws)]
+        assert not set(coming) & (set(held) | set(chosen))
+        held = others[: len(others) - (fresh - 1)] + coming
+        chosen.append(best)
+        model = model.with_basis(model.X[chosen])
+    return chosen
+
+
 def values_along(model, criterion, basis):
     """Compute the measure of ``criterion`` after each vector of ``basis`` in order."""
     if criterion in CRITERIA_OF_DTC:

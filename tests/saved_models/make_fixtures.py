@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 import greedygp
 from greedygp import (
+    FastGCVClassifier,
     FastGCVRegressor,
     FastRVMClassifier,
     FastRVMRegressor,
@@ -127,6 +128,7 @@ CLASSIFIERS = {
     "three": (classifier(criterion="entropy", max_basis=4, max_iter=2), THREE),
     "rvm_two": (FastRVMClassifier(kernel=ARD), TWO),
     "rvm_three": (FastRVMClassifier(cv=2, random_state=0), THREE),
+    "gcv_two": (FastGCVClassifier(kernel=ARD), TWO),
 }
 
 

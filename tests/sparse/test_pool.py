@@ -235,11 +235,11 @@ def replacements(draw, capacity=6):
 
 class TestKernelRowCache:
     @patterns
-    @given(plan=replacements(), weights=st.booleans())
-    def test_replaces_whatever_is_dropped(self, SmallProblem, plan, weights):
+    @given(plan=replacements(), weights=st.booleans(), spare=st.sampled_from([0, 1, 4, 30]))
+    def test_replaces_whatever_is_dropped(self, SmallProblem, plan, weights, spare):
         problem = SmallProblem(p=2, weights=weights)
         state = problem.grown(BASIS)
-        cache = KernelRowCache(state, 6)
+        cache = KernelRowCache(state, 6, spare)
         held = []
         for drop, come in plan:
             fresh = [j for j in range(len(problem.X)) if j not in cache.index][:come]
@@ -247,6 +247,24 @@ class TestKernelRowCache:
             index = np.array(fresh, dtype=np.intp)
             cache.replace(state, np.array(drop, dtype=np.intp), index, problem.X[index])
             assert_rows_held(cache, problem, state, held)
+
+    def test_who_comes_back_from_the_discarded(self, SmallProblem):
+        problem = SmallProblem(p=2)
+        state = problem.grown(BASIS)
+        cache = KernelRowCache(state, 3, spare=2)
+        plan = [
+            ([], [1, 2, 3], 3),
+            ([0, 1], [5, 6], 5),  # 1 and 2 are put aside
+            ([2], [1], 5),  # 1 comes back; 3 goes to its line
+            ([0, 1, 2], [2, 3, 7], 6),  # 2 and 3 come back; of 5, 6 and 1 the last two are kept
+            ([0, 1, 2], [5, 6, 1], 7),
+        ]
+        for drop, come, evaluated in plan:
+            index = np.array(come, dtype=np.intp)
+            held = [j for i, j in enumerate(cache.index) if i not in drop] + come
+            cache.replace(state, np.array(drop, dtype=np.intp), index, problem.X[index])
+            assert_rows_held(cache, problem, state, held)
+            assert cache.evaluated == evaluated
 
     def test_rows_stay_right_while_the_basis_grows(self, SmallProblem):
         problem = SmallProblem()

@@ -14,6 +14,7 @@ from greedygp.sparse.selection import (
     make_selector,
     select,
 )
+from reference.sparse_regression import pursuit_with_cache
 
 KINDS = {
     "random": RandomSelector,
@@ -88,16 +89,53 @@ def test_favourites_are_among_the_first_candidates_where_there_is_a_cache(SmallP
     assert set(favourites) <= set(first) if cache_size else len(first) == 2
 
 
-def test_matching_pursuit_begins_with_random_rows(SmallProblem):
-    options = {"working_set": 3, "cache_size": 6}
-    paths = [
-        select(
-            selector(SmallProblem(), "matching_pursuit", **options, favourites=favourites),
-            Stopping(max_size=5),
-        ).indices
-        for favourites in ([], [3, 11, 19])
-    ]
+class Drawn:
+    """Notes what a selector's pool draws, for the reference to draw the same."""
+
+    def __init__(self, chosen):
+        self.draws, draw = [], chosen.pool.draw
+        chosen.pool.draw = lambda size: self.draws.append(draw(size)) or self.draws[-1]
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("spare", [0, 3, 100])
+@pytest.mark.parametrize(
+    ("fresh", "cache_size", "favourites"),
+    [(3, 0, []), (3, 6, []), (3, 6, [3, 11, 19]), (3, 6, [3, 11, 19, 4, 25, 7, 8]), (1, 5, [2])],
+)
+def test_matching_pursuit_with_its_cache_is_that_of_the_paper(
+    SmallProblem, monkeypatch, fresh, cache_size, favourites, spare, weights
+):
+    problem = SmallProblem(p=2, weights=weights)
+    monkeypatch.setattr("greedygp.sparse.pursuit.SPARE_FROM_FEATURES", 2)
+    monkeypatch.setattr("greedygp.sparse.pursuit.SPARE_BYTES", 8 * len(problem.X) * spare)
+    options = {"working_set": fresh, "cache_size": cache_size, "favourites": favourites}
+    chosen = selector(problem, "matching_pursuit", **options)
+    drawn = Drawn(chosen)
+    indices = select(chosen, Stopping(max_size=9)).indices
+    model = problem.model(problem.state())
+    capacity = max(fresh, cache_size)
+    expected = pursuit_with_cache(model, 9, capacity, fresh, favourites, iter(drawn.draws))
+    assert indices == expected
+
+
+def test_discarded_kernel_rows_are_not_evaluated_again(SmallProblem, monkeypatch):
+    evaluated, paths = [], []
+    for features in (3, 2):
+        monkeypatch.setattr("greedygp.sparse.pursuit.SPARE_FROM_FEATURES", features)
+        chosen = selector(SmallProblem(), "matching_pursuit", working_set=5, cache_size=8)
+        paths.append(select(chosen, Stopping(max_size=12)).indices)
+        evaluated.append(chosen._rows.evaluated)
     assert paths[0] == paths[1]
+    assert evaluated[0] > 40
+    assert evaluated[1] <= 30  # all rows once
+
+
+def test_matching_pursuit_of_fewer_rows_than_its_cache_could_hold(SmallProblem):
+    problem = SmallProblem(n=6)
+    options = {"working_set": 4, "cache_size": 50, "favourites": [5, 1]}
+    chosen = selector(problem, "matching_pursuit", **options)
+    assert sorted(select(chosen, Stopping(max_size=9)).indices) == list(range(6))
 
 
 def made(size, reason):

@@ -82,7 +82,26 @@ TABLES = {
     "names in a comment": Nasty(b"# " + plain, "2 from 2 columns"),
     "title first": Nasty(b"My table\n" + plain, "Lines before the names must begin with #", 3),
     "footer": Nasty(plain + b"Total,,\n", "1 without a target", predict=6),
-    "footer with numbers": Nasty(plain + b"Total,3,4\n", "'Total' in row 61", 4),
+    "footer with numbers": Nasty(
+        plain + b"Total,3,4\n", "Row 61 looks like a line of totals", predict=6
+    ),
+    "footer of words": Nasty(
+        csv(t=["Ulm", "Bonn"] * 30) + b",,300.5,Total\n", "line of totals ('Total' in 't')"
+    ),
+    "sum alone": Nasty(plain + b",,120.5\n", "Row 61 has a target and nothing else"),
+    "names again in between": Nasty(plain + plain, "'y' in row 61", 4),
+    "colons": Nasty(plain.replace(b",", b":"), "Give --separator if there should be more", 4),
+    "colons, said": Nasty(
+        plain.replace(b",", b":"), "2 from 2 columns", reading=("--separator", ":")
+    ),
+    "short lines": Nasty(plain + b"1.0\n2.0\n", "2 without a target"),
+    "german thousands": Nasty(
+        frame(f=[f"{1000 + 13 * k:,}".replace(",", ".") for k in range(N)])
+        .to_csv(index=False, sep=";", decimal=",")
+        .encode(),
+        "3 from 3 columns",
+        reading=("--decimal", ","),
+    ),
     "no names": Nasty(plain.split(b"\n", 1)[1], "only numbers", 3),
     # ------------------------------------------------------------------------ names of columns
     "PATIENT_ID": Nasty(patients, "--numeric 'PATIENT_ID'"),
@@ -107,6 +126,51 @@ TABLES = {
     "dollars": Nasty(csv(f=[f"${1000 + k:,}" for k in range(N)]), "'$1,000' is 1000"),
     "dollars as words": Nasty(
         csv(f=["$1,000", "$2,000"] * 30), "4 from 3 columns", learning=("--categorical", "f")
+    ),
+    "thousands with spaces": Nasty(
+        csv(f=[f"{1000 * k:,}".replace(",", " ") for k in range(N)]), "'1 000' is 1000"
+    ),
+    "thousands with apostrophes": Nasty(
+        csv(f=[f"{1000 * k:,}".replace(",", "'") for k in range(N)]), "1'000\" is 1000"
+    ),
+    "minus of a text processor": Nasty(
+        csv(f=[("\u2212" if k % 2 else "") + str(k) for k in range(N)]), "3 from 3 columns"
+    ),
+    "units": Nasty(csv(f=[f"{k} cm" for k in range(N)]), "'0 cm' is 0"),
+    "units without a space": Nasty(csv(f=[f"{k % 7}kg" for k in range(N)]), "'0kg' is 0"),
+    "degrees": Nasty(csv(f=[f"{k}\u00b0" for k in range(N)]), "was read as numbers"),
+    "several units": Nasty(
+        csv(f=[f"{k} {'cm' if k % 2 else 'm'}" for k in range(N)]), "in different units (cm, m)"
+    ),
+    "units as words": Nasty(
+        csv(f=[f"{k % 3} cm" for k in range(N)]), "5 from 3", learning=("--categorical", "f")
+    ),
+    "comma and power": Nasty(csv(f=[f"1,{k:02d}e3" for k in range(N)]), "--decimal ','", 4),
+    "long integers": Nasty(
+        csv(f=[10**18 + k for k in range(N)]), "such as 1000000000000000000, differ by less than"
+    ),
+    "stand-in": Nasty(csv(f=[-999 if k % 5 == 0 else k for k in range(N)]), "is -999 in 12 rows"),
+    "stand-in, said": Nasty(
+        csv(f=[-999 if k % 5 == 0 else k for k in range(N)]), "f (", reading=("--missing=-999",)
+    ),
+    "capitals": Nasty(csv(f=["Yes", "yes", "no"] * 20), "such as 'Yes' and 'yes'; they were"),
+    "less than": Nasty(csv(f=["<0.1"] * 3 + [f"{k}" for k in range(57)]), "'<0.1' in row 1.", 4),
+    "many question marks": Nasty(
+        csv(f=["?" if k % 3 else k for k in range(N)]),
+        "If '?' means missing, give --missing '?'",
+        4,
+    ),
+    "the target once more": Nasty(
+        frame().assign(z=lambda t: 2 * t.y + 1).to_csv(index=False).encode(),
+        "Column 'z' tells the target exactly",
+    ),
+    "copies of rows": Nasty(plain + plain.split(b"\n", 1)[1], "60 of 120 rows are exact copies"),
+    "one that is not like the others": Nasty(csv(f=["x"] * 59 + ["z"]), "Read 60 rows"),
+    "one value and blanks": Nasty(csv(f=["x", None] * 30), "4 from 3 columns"),
+    "a long column of towns": Nasty(
+        csv(f=["Ulm"] * 25 + ["Bonn"] * 20 + [f"w{k}" for k in range(15)]),
+        "the 2 most common have a feature each",
+        learning=("--max-categories", "10"),
     ),
     "powers": Nasty(csv(f=[f"{k}e3" for k in range(N)]), "3 from 3 columns"),
     "huge": Nasty(csv(f=1e300 * np.sin(np.arange(N))), "3 from 3 columns"),
@@ -138,13 +202,22 @@ TABLES = {
     ),
     "one date": Nasty(csv(d="2020-05-17"), "d: every row has the same value"),
     "no such date": Nasty(csv(d=["2020-02-01"] * 59 + ["2020-02-31"]), "'2020-02-31' in row 60", 4),
+    "days as numbers": Nasty(
+        csv(d=DAYS.strftime("%Y%m%d")), "20200101 is 2020-01-01 (--numeric 'd'"
+    ),
+    "days as numbers, said": Nasty(
+        csv(d=DAYS.strftime("%Y%m%d")), "3 from 3 columns", learning=("--numeric", "d")
+    ),
+    "dates in several ways": Nasty(
+        csv(d=["2020-01-05", "05/02/2020"] * 30), "month/day/year ('05/02/2020')"
+    ),
     "times": Nasty(csv(d=[f"{k % 24}:30" for k in range(N)]), "3 from 3 columns"),
     "durations": Nasty(csv(d=[f"{k + 20}:30" for k in range(N)]), "3 from 3 columns"),
     # ------------------------------------------------------------------------- nothing to learn
     "empty column": Nasty(csv(e=None), "e: it is empty"),
     "constant column": Nasty(csv(e=3), "e: every row has the same value"),
-    "constant with holes": Nasty(csv(e=[3, None] * 30), "e: every row has the same value"),
-    "nearly empty": Nasty(csv(e=[1.0] + [None] * 59), "e: every row has the same value"),
+    "constant with holes": Nasty(csv(e=[3, None] * 30), "4 from 3 columns"),
+    "nearly empty": Nasty(csv(e=[1.0] * 3 + [None] * 57), "of the rows to learn from have a value"),
     "identifiers": Nasty(csv(u=[f"{k:08x}-aa" for k in range(N)]), "u: it looks like an ident"),
     "id": Nasty(csv(id=range(N)), "id: it looks like an identifier"),
     "id, kept": Nasty(csv(id=range(N)), "3 from 3 columns", learning=("--numeric", "id")),
@@ -153,7 +226,9 @@ TABLES = {
     "many words, allowed": Nasty(csv(u=WORDS), "from 3", learning=("--max-categories", "60")),
     "line breaks in cells": Nasty(csv(u=["two\nlines", "one"] * 30), "4 from 3 columns"),
     "only constants": Nasty(csv(a=1, b=2), "No column is left", 4),
-    "only the target": Nasty(frame()[["y"]].to_csv(index=False).encode(), "no column besides", 4),
+    "only the target": Nasty(
+        frame()[["y"]].to_csv(index=False).encode(), "no column other than", 4
+    ),
     # ----------------------------------------------------------------------------------- targets
     "labels 0, 1, 2": Nasty(csv(y=np.arange(N) % 3), "only 3 different values (0, 1, 2)"),
     "labels, said": Nasty(csv(y=np.arange(N) % 3), "0, 1, 2", learning=("--task", classes)),
@@ -162,6 +237,19 @@ TABLES = {
     "rare class": Nasty(csv(y=["x"] * 59 + ["z"]), "has a single row", 4),
     "truth values to predict": Nasty(csv(y=[True, False, None] * 20), "False, True"),
     "dollars to predict": Nasty(csv(y=[f"${1000 + 37 * k:,}" for k in range(N)]), "is 1000"),
+    "units to predict": Nasty(csv(y=[f"{k + 20} kg" for k in range(N)]), "'20 kg' is 20"),
+    "stars to predict": Nasty(csv(y=[f"{k % 5} stars" for k in range(N)]), "0 stars, 1 stars"),
+    "percent to predict": Nasty(csv(y=[f"{k}%" for k in range(N)]), "'0%' is 0"),
+    "capitals to predict": Nasty(
+        csv(y=["Cat", "cat", "dog"] * 20), "such as 'Cat' and 'cat'; they"
+    ),
+    "two of a class": Nasty(csv(y=[1] * 2 + [0] * 58), "class '1' has 2 rows, and 0 of them"),
+    "stand-in to predict": Nasty(
+        csv(y=[-999 if k % 5 == 0 else k for k in range(N)]), "The target 'y' is -999 in 12 rows"
+    ),
+    "unknown to predict": Nasty(
+        csv(y=["unknown" if k % 9 == 0 else k for k in range(N)]), "give --missing 'unknown'", 4
+    ),
     "dates to predict": Nasty(csv(y=DAYS.strftime("%Y-%m-%d")), "holds dates or times", 4),
     "holes": Nasty(csv(y=np.where(np.arange(N) % 4, np.arange(N), np.nan)), "15 without"),
     "slip to predict": Nasty(csv(y=SLIP), "'x' in row 60.", 4),

@@ -4,8 +4,17 @@ import numpy as np
 import pytest
 
 import greedygp
-from greedygp import SparseGPRegressor
-from greedygp.kernels import Linear, Matern
+from greedygp import AutoGPRegressor, GPRegressor, SparseGPClassifier, SparseGPRegressor
+from greedygp.kernels import (
+    Additive,
+    Categorical,
+    Constant,
+    Gaussian,
+    Linear,
+    Matern,
+    Periodic,
+    RationalQuadratic,
+)
 
 pandas = pytest.importorskip("pandas")
 
@@ -18,6 +27,7 @@ from greedygp.tables.families import (  # noqa: E402
     family_named,
     kernel_from,
     make,
+    name_columns,
     parsed_settings,
 )
 
@@ -26,7 +36,15 @@ def test_families_come_from_the_package():
     known = families("regression")
     assert known["SparseGPRegressor"] is SparseGPRegressor
     assert set(known) <= set(greedygp.__all__)
-    assert default_family("regression") is SparseGPRegressor
+    assert default_family("classification") is SparseGPClassifier
+    for settings, kind in (
+        ((), AutoGPRegressor),
+        (("max_basis", "kernel"), AutoGPRegressor),
+        (("max_basis", "max_iter"), SparseGPRegressor),
+        (("solver",), GPRegressor),
+        (("no such thing",), AutoGPRegressor),
+    ):
+        assert default_family("regression", settings) is kind
     for name in ("sparsegp", "SPARSEGPREGRESSOR"):
         assert family_named(name, "regression") is SparseGPRegressor
     with pytest.raises(DataProblem, match="no model 'sparsegpp'"):
@@ -50,9 +68,33 @@ def test_kernels_as_text():
 
 
 @pytest.mark.parametrize(
+    "kernel",
+    [
+        RationalQuadratic(alpha=2.0),
+        Periodic(period=7.0, active_dims="day") * Gaussian(length_scale=[1.0, 2.0]),
+        Categorical(active_dims=[0, 2], fixed="variance"),
+        Additive(Gaussian() + Constant(), active_dims=("day", "size")),
+    ],
+    ids=repr,
+)
+def test_every_kernel_can_be_written(kernel):
+    assert kernel_from(repr(kernel)) == kernel
+
+
+def test_columns_of_a_table_have_names():
+    model = SparseGPRegressor(kernel=Gaussian(active_dims="size"))
+    name_columns(model, ["day", "size"])
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    np.testing.assert_array_equal(model.kernel(X), Gaussian()(X[:, 1:]))
+    name_columns(SparseGPRegressor(), ["day"])  # nothing to tell
+    with pytest.raises(ValueError, match=r"names 'weight', but the columns are day, size"):
+        name_columns(SparseGPRegressor(kernel=Gaussian(active_dims="weight")), ["day", "size"])
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("rbf", "rbf is not known here.*Gaussian, Matern, Linear"),
+        ("rbf", "rbf is not known here.*Gaussian, Matern, RationalQuadratic"),
         ("__import__('os').getcwd()", "is not known here"),
         ("Matern(nu=7)", "nu of Matern must be"),
         ("Matern(", "is not a kernel"),

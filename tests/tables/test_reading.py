@@ -10,9 +10,9 @@ import pytest
 pandas = pytest.importorskip("pandas")
 
 from greedygp.tables import (  # noqa: E402
-    Encoder,
     FileProblem,
     MissingPackage,
+    TableEncoder,
     chunks,
     read,
 )
@@ -46,7 +46,7 @@ def test_every_format_gives_the_same_table(name, tmp_path):
     assert list(whole.columns) == list(frame.columns)
     assert len(digest) == 64
     np.testing.assert_array_equal(
-        Encoder().fit(whole).transform(whole), Encoder().fit(frame).transform(frame)
+        TableEncoder().fit(whole).transform(whole), TableEncoder().fit(frame).transform(frame)
     )
 
 
@@ -55,7 +55,7 @@ def test_every_format_gives_the_same_table(name, tmp_path):
 def test_chunks_are_the_whole(name, rows, tmp_path):
     frame = table()
     path = write(frame, tmp_path / name)
-    encoder = Encoder().fit(frame)
+    encoder = TableEncoder().fit(frame)
     parts = list(chunks(path, rows))
     assert max(map(len, parts)) <= rows
     np.testing.assert_array_equal(
@@ -260,9 +260,9 @@ def test_index_written_by_pandas(tmp_path):
     frame.to_csv(path)
     whole, _ = read(path)
     assert list(whole.columns) == ["Unnamed: 0", *frame.columns]
-    encoder = Encoder().fit(whole)
-    assert "Unnamed: 0" in encoder.left_out
-    np.testing.assert_allclose(encoder.transform(whole), Encoder().fit(frame).transform(frame))
+    encoder = TableEncoder().fit(whole)
+    assert "Unnamed: 0" in encoder.left_out_
+    np.testing.assert_allclose(encoder.transform(whole), TableEncoder().fit(frame).transform(frame))
 
 
 def test_spreadsheets(tmp_path):

@@ -8,11 +8,12 @@ criterion       candidates of a step                            score (the lowes
 `validation`    a random working set                            NLP (4) outside the basis
 `random`        one at random                                   the same
 `adaptive`      drawn by the predicted chance of error (11)     NLP_a (5) over all rows
+`violated`      the one most surely wrong                       `log Phi(y (f + b) / sqrt(1 + a))`
 ==============  ==============================================  ==================================
 
-The first two cost O(n) per step. The others evaluate the columns of A of c candidates in one
-product, O(c n m), and their losses elementwise. To add a criterion, write a subclass and list it in
-`CRITERIA`.
+The first two and the last cost O(n) per step. The others evaluate the columns of A of c candidates
+in one product, O(c n m), and their losses elementwise. To add a criterion, write a subclass and
+list it in `CRITERIA`.
 """
 
 from __future__ import annotations
@@ -90,6 +91,19 @@ class InformationGain(MarginalCriterion):
         return -0.5 * (-np.log(moments.shrinkage) + moments.shrinkage - 1.0 + shift)
 
 
+class MostViolated(Criterion):
+    """The row whose class is predicted with the least probability; noisy rows mislead it."""
+
+    name = "violated"
+
+    def propose(self, state: ClassificationState, count: int, rng: Generator) -> np.ndarray:
+        outside = np.flatnonzero(state.outside)
+        return outside[[int(np.argmin(state.log_probability[outside]))]]
+
+    def score(self, state: ClassificationState, candidates: Candidates) -> np.ndarray:
+        return state.log_probability[candidates.index]
+
+
 class LossCriterion(Criterion):
     """Judges a few candidates by the predictive loss after each of them has come in."""
 
@@ -148,5 +162,12 @@ class Adaptive(LossCriterion):
 
 CRITERIA: dict[str, Criterion] = {
     criterion.name: criterion
-    for criterion in (Adaptive(), Validation(), Entropy(), InformationGain(), Random())
+    for criterion in (
+        Adaptive(),
+        Validation(),
+        Entropy(),
+        InformationGain(),
+        Random(),
+        MostViolated(),
+    )
 }

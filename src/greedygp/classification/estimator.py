@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
 
@@ -18,14 +15,19 @@ from greedygp.classification.learning import LearntClassifier
 from greedygp.classification.parameters import check_parameters
 from greedygp.classification.probabilities import ProbabilityMixin
 from greedygp.classification.weights import used_rows
+from greedygp.exceptions import FitInterrupted
+from greedygp.inputs import HolesMixin
 from greedygp.kernels import Kernel
 from greedygp.progress import Deadline, FitProgress
 from greedygp.validation import check_classification_data, check_weights
+from greedygp.versions import CallbackSupportMixin, with_callbacks
 
 __all__ = ["SparseGPClassifier"]
 
 
-class SparseGPClassifier(ProbabilityMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class SparseGPClassifier(
+    HolesMixin, ProbabilityMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+):
     """Sparse Gaussian process classification that chooses its own basis by predictive loss.
 
     A Gaussian process with the probit likelihood `Phi(y (f(x) + b))`. Basis vectors are taken from
@@ -41,16 +43,17 @@ class SparseGPClassifier(ProbabilityMixin, CallbackSupportMixin, ClassifierMixin
         pass `Gaussian(length_scale=[...])` to learn one for each by the objective alone.
     bias : float or None
         Held fixed where given; None: learnt, from the classes' shares on.
-    criterion : {"auto", "adaptive", "validation", "entropy", "info_gain", "random"}
+    criterion : {"auto", "adaptive", "validation", "entropy", "info_gain", "random", "violated"}
         How the next basis vector is chosen: candidates drawn by their predicted chance of error
         and judged by the loss over all rows; random candidates judged by the loss over the rows
         outside the basis; the row that lowers the entropy most (informative vector machine); the
-        row of the largest information gain; any row. "auto": "adaptive"; where the basis may be a
+        row of the largest information gain; any row; the row whose class is predicted with the
+        least probability, which noisy rows mislead. "auto": "adaptive"; where the basis may be a
         quarter of the rows or more "entropy" too, and the basis with the lower leave-one-out loss
         is kept; "entropy" alone where it is all rows, and only their order is open.
     working_set : int or None
         Candidates per step; None: 2 for `adaptive`, 59 for `validation`, 1 for `random`. Without
-        effect for `entropy` and `info_gain`, which score every row.
+        effect for `entropy`, `info_gain` and `violated`, which score every row.
     sites : {"moment_matching", "optimized"}
         How a row's site is estimated: by matching moments, or by minimising the predictive loss
         over its mean and precision.
@@ -81,6 +84,10 @@ class SparseGPClassifier(ProbabilityMixin, CallbackSupportMixin, ClassifierMixin
         where there are at least five rows for a basis vector and `objective` is not None.
     class_weight : dict, "balanced" or None
         Weights of the classes, multiplied into `sample_weight`.
+    missing : {"error", "indicator"}
+        What becomes of missing values and words in X. "indicator": a missing number becomes the
+        median of its column, and a feature marks it; words and pandas' categoricals become a
+        feature per word.
     time_limit : float or None
         Seconds after which the fit ends with what it has.
     random_state : int, RandomState or None
@@ -103,6 +110,9 @@ class SparseGPClassifier(ProbabilityMixin, CallbackSupportMixin, ClassifierMixin
         The objective of the model, with the share of the default kernel's prior; NaN where nothing
         was learnt.
     rounds_ : structured array with the fields n_basis, value_before, value, n_iter, seconds
+        One line for each round of learning.
+    trace_ : structured array with the fields round, iteration, value
+        The objective at the start of each round and after each of its iterations.
     stop_reason_ : str
         Why the selection stopped: "max_basis", "patience", "exhausted", "time_limit", "callback"
         or "interrupted".
@@ -146,6 +156,7 @@ class SparseGPClassifier(ProbabilityMixin, CallbackSupportMixin, ClassifierMixin
         ep_passes: int = 30,
         refine: bool | str = "auto",
         class_weight: Any = None,
+        missing: str = "error",
         time_limit: float | None = None,
         random_state: Any = None,
     ):
@@ -163,11 +174,12 @@ class SparseGPClassifier(ProbabilityMixin, CallbackSupportMixin, ClassifierMixin
         self.ep_passes = ep_passes
         self.refine = refine
         self.class_weight = class_weight
+        self.missing = missing
         self.time_limit = time_limit
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose a basis and fit.
 
         Parameters
@@ -197,18 +209,13 @@ class SparseGPClassifier(ProbabilityMixin, CallbackSupportMixin, ClassifierMixin
         progress.end(lambda: {"_posteriors": fit.posteriors})
         self._posteriors = fit.posteriors
         self._store(models, np.flatnonzero(used))
+        if any(model.was_interrupted for model in models):
+            raise FitInterrupted(type(self).__name__)
         advice.warn(advice.of_classifier(self, X_used))
         return self
 
     def _store(self, models: list[LearntClassifier], used: np.ndarray) -> None:
         """Keep what happened; `used` are the places of the rows that had a part."""
-        reasons = [model.selected.path.reason for model in models]
-        if "interrupted" in reasons or any(model.interrupted for model in models):
-            warnings.warn(
-                "The fit was interrupted; the model is the best one seen until then.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
         each = [_attributes(model, used) for model in models]
         for name in each[0]:
             values = [attributes[name] for attributes in each]
@@ -232,5 +239,6 @@ def _attributes(model: LearntClassifier, used: np.ndarray) -> dict[str, Any]:
         "path_": path,
         "objective_value_": model.value,
         "rounds_": model.rounds_array(),
+        "trace_": model.trace_array(),
         "stop_reason_": model.selected.path.reason,
     }

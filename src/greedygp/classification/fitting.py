@@ -22,9 +22,11 @@ from greedygp.classification.learning import LearntClassifier, Schedule, learn
 from greedygp.classification.objectives import OBJECTIVES
 from greedygp.classification.posterior import Posterior
 from greedygp.classification.refinement import refine
-from greedygp.classification.selection import BasisSelector
+from greedygp.classification.selection import BasisSelector, GreedyClassifier, Selected
 from greedygp.classification.stages import ClassStages
 from greedygp.classification.start import (
+    OPTIMISER_TOL,
+    ROUGH_TOL,
     SUBSET_ROWS,
     Start,
     default_prior,
@@ -32,6 +34,8 @@ from greedygp.classification.start import (
     starting_point,
 )
 from greedygp.classification.state import ClassificationState
+from greedygp.greedy import Path
+from greedygp.inputs import input_names
 from greedygp.kernels.conversion import as_kernel
 from greedygp.progress import Deadline, FitProgress
 from greedygp.threads import numpy_threads_only
@@ -74,7 +78,8 @@ class ClassifierFit:
             LabelledRows(X, np.where(classes == number, 1.0, -1.0), weights)
             for number in ([1] if n_classes == 2 else range(n_classes))
         ]
-        kernel = as_kernel(parameters.kernel, X.shape[1])
+        names = input_names(parameters)
+        kernel = as_kernel(parameters.kernel, X.shape[1], names)
         self.starts = [starting_point(data, kernel, parameters.bias) for data in self.problems]
         # Classes whose turn has not come are predicted by their prior.
         self.posteriors = [
@@ -90,15 +95,35 @@ class ClassifierFit:
 
     def run(self, progress: FitProgress) -> list[LearntClassifier]:
         """Return the model of each class."""
-        models = []
-        for place, (data, first) in enumerate(zip(self.problems, self.starts)):
-            until = self.deadline.share(1 / (len(self.problems) - place))
-            stages = ClassStages(progress, self.posteriors, place)
-            fit = TwoClassFit(self.parameters, data, first, self.rng, stages, until)
-            with numpy_threads_only():
-                models.append(fit.run())
-            self.posteriors[place] = Posterior(models[-1].selected.state)
-        return models
+        models: list[LearntClassifier] = []
+        try:
+            for place in range(len(self.problems)):
+                models.append(self._fitted(place, progress))
+                self.posteriors[place] = Posterior(models[-1].selected.state)
+                if models[-1].was_interrupted:
+                    break
+        except KeyboardInterrupt:
+            if not models:
+                raise
+        if models[-1].was_interrupted and models[0].selected.state.size == 0:
+            raise KeyboardInterrupt
+        return models + [self._of_prior(place) for place in range(len(models), len(self.problems))]
+
+    def _fitted(self, place: int, progress: FitProgress) -> LearntClassifier:
+        """Return the model of one class."""
+        until = self.deadline.share(1 / (len(self.problems) - place))
+        stages = ClassStages(progress, self.posteriors, place)
+        fit = TwoClassFit(
+            self.parameters, self.problems[place], self.starts[place], self.rng, stages, until
+        )
+        with numpy_threads_only():
+            return fit.run()
+
+    def _of_prior(self, place: int) -> LearntClassifier:
+        """Return the model of a class whose turn did not come: it has no basis."""
+        point, path = self.starts[place], Path(GreedyClassifier.fields, reason="interrupted")
+        state = ClassificationState(point, self.problems[place], capacity=0)
+        return LearntClassifier(point=point, value=np.nan, selected=Selected(state, path))
 
 
 @dataclass
@@ -140,7 +165,10 @@ class TwoClassFit:
         start = self._start()
         model = self._learn(start) if self._makes_rounds() else self._select(start)
         if self._refines(model.selected.state.size) and not model.cut_short:
-            self._refine(model, start.tied)
+            try:
+                self._refine(model, start.tied)
+            except KeyboardInterrupt:
+                model.interrupted = True
         return model
 
     # --- what will be done ---------------------------------------------------------------------
@@ -176,6 +204,7 @@ class TwoClassFit:
             prior=self.prior,
             learn_bias=self.learns_bias,
             max_iter=self.parameters.max_iter,
+            tol=ROUGH_TOL if self._makes_rounds() else OPTIMISER_TOL,
             deadline=self.deadline.share(1 / 2),
             rng=self.rng,
         )

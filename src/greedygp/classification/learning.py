@@ -2,7 +2,8 @@
 
 A round improves kernel and bias for the basis of the round before by the objective's gradient
 (L-BFGS), with the basis and its sites held fixed, and then selects a basis anew. The best model by
-the objective is kept, and when a round gains nothing, no more are made.
+the objective is kept, and when a round gains nothing, no more are made. The first selection finds
+out which criterion serves best; the later ones select by that.
 """
 
 from __future__ import annotations
@@ -22,9 +23,14 @@ from greedygp.classification.state import ClassificationState
 from greedygp.minimise import Minimum, minimise
 from greedygp.prior import KernelPrior
 from greedygp.progress import NEVER, Deadline
-from greedygp.rounds import OPTIMISER_TOL, ROUND_TOL, Learnt, Round
+from greedygp.rounds import ROUND_TOL, Learnt, Round
 
 __all__ = ["LearntClassifier", "Schedule", "learn"]
+
+# Chance alone gives and takes a nat over all rows: less is not worth another basis. Of few rows a
+# nat is much; there it is so many nats per row.
+GAIN, GAIN_PER_ROW = 1.0, 1e-3
+SEARCH_TOL = 1e-4  # relative improvement of the sum over rows; another basis changes more than that
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,12 @@ class LearntClassifier(Learnt[LatentPoint]):
     @property
     def cut_short(self) -> bool:
         """Whether somebody, or the clock, asked for the fit to end."""
-        return self.interrupted or self.selected.path.cut_short
+        return self.was_interrupted or self.selected.path.cut_short
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether Ctrl-C ended the fit, in whatever stage."""
+        return self.interrupted or self.selected.path.reason == "interrupted"
 
 
 def learn(
@@ -77,25 +88,39 @@ def learn(
     selected = selector.select(start)
     value = schedule.value(selected.state)
     best = LearntClassifier(point=start, value=value, selected=selected)
+    try:
+        _rounds(schedule, best, selector, stages)
+    except KeyboardInterrupt:
+        best.interrupted = True
+    return best
+
+
+def _rounds(
+    schedule: Schedule, best: LearntClassifier, selector: BasisSelector, stages: ClassStages
+) -> None:
+    """Make the best model better, in place, round by round."""
+    selected, value = best.selected, best.value
+    least = max(ROUND_TOL, min(GAIN_PER_ROW, GAIN / max(selected.state.data.total, 1.0)))
     for _ in range(schedule.rounds):
         begin, before = time.perf_counter(), value
         if selected.state.size == 0 or selected.path.cut_short or schedule.deadline.passed:
             break
         found, asked_to_stop = _optimise(selected.state, schedule, stages)
         best.interrupted, best.converged = found.interrupted, found.converged
-        if found.interrupted or asked_to_stop:
+        if found.interrupted or asked_to_stop or before - found.value < least:
             break
-        selected = selector.select(found.point)
+        selected = selector.select(found.point, selected.criterion)
+        best.interrupted = selected.path.reason == "interrupted"
         if selected.state.size == 0:
             break
         value, size = schedule.value(selected.state), selected.state.size
-        best.rounds.append(Round(size, before, value, found.n_iter, time.perf_counter() - begin))
+        seconds, trace = time.perf_counter() - begin, (found.first_value, *found.values)
+        best.rounds.append(Round(size, before, value, found.n_iter, seconds, trace))
         incomplete = selected.path.cut_short and size < best.selected.state.size
         if value < best.value and not incomplete:
             best.point, best.selected, best.value = found.point, selected, value
-        if before - value < ROUND_TOL:
+        if before - value < least:
             break
-    return best
 
 
 def _optimise(
@@ -115,8 +140,9 @@ def _optimise(
         moving_parts(state.point, bias=schedule.learn_bias, tied=schedule.tied),
         max_iter=schedule.max_iter,
         factor=state.data.total,
-        tol=OPTIMISER_TOL,
+        tol=SEARCH_TOL,
         deadline=schedule.deadline,
         watch=after_iteration,
+        keep_if_interrupted=True,
     )
     return found, asked_to_stop

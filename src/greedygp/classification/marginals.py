@@ -1,4 +1,4 @@
-"""Marginals of all rows as a function of kernel and sites, and the way back of derivatives.
+"""Marginals of rows as a function of kernel and sites, and the way back of derivatives.
 
 With `W = (K_uu + Pi_u^-1)^-1 = S B^-1 S`, `S = Pi_u^{1/2}`, `B = I + S K_uu S = L L'`,
 
@@ -17,20 +17,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedygp.cholesky import factorise_with_sites, inverse_with_sites
+from greedygp.cholesky import factor_and_inverse_with_sites, inverse_from_factor
 from greedygp.kernels import Kernel
 
 __all__ = ["Marginals"]
 
 
 class Marginals:
-    """Means `f` and variances `a` of the latent values of all rows.
+    """Means `f` and variances `a` of the latent values of some rows.
 
     Parameters
     ----------
     kernel : Kernel
     X : (n, D) array
-    indices : (m,) int array
+    X_u : (m, D) array
         The basis.
     means, precisions : (m,) arrays
         Its sites.
@@ -40,15 +40,17 @@ class Marginals:
         self,
         kernel: Kernel,
         X: np.ndarray,
-        indices: np.ndarray,
+        X_u: np.ndarray,
         means: np.ndarray,
         precisions: np.ndarray,
     ):
-        self.kernel, self.X, self.X_u, self.precisions = kernel, X, X[indices], precisions
+        self.kernel, self.X, self.X_u, self.precisions = kernel, X, X_u, precisions
         root = np.sqrt(precisions)
-        K_uf = np.asarray(kernel(self.X_u, X))
-        self.L = factorise_with_sites(np.asarray(kernel(self.X_u)), root)
-        self.W = inverse_with_sites(self.L, root)
+        K_uf = np.asarray(kernel(X_u, X))
+        K_uu = np.asarray(kernel(X_u))
+        diagonal, inverse = factor_and_inverse_with_sites(K_uu, root, np.empty_like(K_uu))
+        self.log_determinant = 2.0 * float(np.sum(np.log(diagonal)))
+        self.W = inverse_from_factor(inverse, root)
         self.beta, self.H = self.W @ means, self.W @ K_uf
         self.f = self.beta @ K_uf
         explained = np.einsum("ij,ij->j", K_uf, self.H)

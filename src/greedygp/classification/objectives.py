@@ -19,6 +19,7 @@ for a value with its gradient. To add an objective, write a subclass and list it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import log_ndtr
@@ -51,10 +52,21 @@ class Basis:
         mean, variance, _ = cavity(state.f[u], state.a[u], *state.sites)
         return cls(state.data, u, *state.sites, mean, variance)
 
-    def marginals(self, point: LatentPoint) -> Marginals:
-        """Return the marginals of all rows with other hyperparameters and the same sites."""
-        X = self.data.X
-        return Marginals(point.kernel, X, self.indices, self.means, self.precisions)
+    @cached_property
+    def members(self) -> LabelledRows:
+        """The rows of the basis."""
+        return self.data.take(self.indices)
+
+    @cached_property
+    def others(self) -> LabelledRows:
+        """The rows outside the basis."""
+        outside = np.ones(len(self.data), dtype=bool)
+        outside[self.indices] = False
+        return self.data.take(np.flatnonzero(outside))
+
+    def marginals(self, point: LatentPoint, rows: LabelledRows) -> Marginals:
+        """Return the marginals of some rows with other hyperparameters and the same sites."""
+        return Marginals(point.kernel, rows.X, self.members.X, self.means, self.precisions)
 
 
 def row_loss(
@@ -122,7 +134,7 @@ class LeaveOneOutLoss(Objective):
     name = "loo"
 
     def evaluate(self, point: LatentPoint, basis: Basis) -> LatentEvaluation:
-        rows = basis.marginals(point)
+        rows = basis.marginals(point, basis.data)
         losses = RowLosses.plain(rows, basis.data.y, point.bias)
         losses.leave_out(rows, basis, point.bias)
         return losses.summed(rows, _shares(basis.data.mass))
@@ -136,9 +148,10 @@ class OutsideLoss(LeaveOneOutLoss):
     def evaluate(self, point: LatentPoint, basis: Basis) -> LatentEvaluation:
         if len(basis.indices) == len(basis.data):
             return super().evaluate(point, basis)
-        rows = basis.marginals(point)
-        losses = RowLosses.plain(rows, basis.data.y, point.bias)
-        return losses.summed(rows, _shares(_outside_mass(basis)))
+        others = basis.others
+        rows = basis.marginals(point, others)
+        losses = RowLosses.plain(rows, others.y, point.bias)
+        return losses.summed(rows, _shares(others.mass))
 
 
 class ApproximateEvidence(Objective):
@@ -148,26 +161,22 @@ class ApproximateEvidence(Objective):
     is_minimised_by_start = True
 
     def evaluate(self, point: LatentPoint, basis: Basis) -> LatentEvaluation:
-        rows, total = basis.marginals(point), basis.data.total
-        losses = RowLosses.plain(rows, basis.data.y, point.bias)
+        members, others, total = basis.members, basis.others, basis.data.total
+        rows = basis.marginals(point, others)
+        losses = RowLosses.plain(rows, others.y, point.bias)
         more_K_uu = (0.5 / total) * (rows.W - np.outer(rows.beta, rows.beta))
-        outside = losses.summed(rows, _outside_mass(basis) / max(total, 1e-300), more_K_uu)
-        u, mean, variance = basis.indices, basis.cavity_means, basis.cavity_variances
-        moments = probit_moments(mean, variance, basis.data.y[u], point.bias, basis.data.mass[u])
+        outside = losses.summed(rows, others.mass / max(total, 1e-300), more_K_uu)
+        mean, variance = basis.cavity_means, basis.cavity_variances
+        moments = probit_moments(mean, variance, members.y, point.bias, members.weights)
+        sites = basis.means, basis.precisions
         of_basis = negative_log_evidence(
-            rows.L, rows.beta, basis.means, basis.precisions, mean, variance, moments
+            rows.log_determinant, rows.beta, *sites, mean, variance, moments
         )
         return LatentEvaluation(
             outside.value + of_basis / total,
             outside.theta,
             outside.bias - float(np.sum(moments.alpha)) / total,
         )
-
-
-def _outside_mass(basis: Basis) -> np.ndarray:
-    mass = basis.data.mass.copy()
-    mass[basis.indices] = 0.0
-    return mass
 
 
 def _shares(mass: np.ndarray) -> np.ndarray:

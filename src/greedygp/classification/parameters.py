@@ -9,6 +9,7 @@ import numpy as np
 
 from greedygp.classification.criteria import CRITERIA
 from greedygp.classification.objectives import OBJECTIVES
+from greedygp.inputs import MISSING
 from greedygp.validation import (
     check_choice,
     check_integer,
@@ -45,5 +46,6 @@ def check_parameters(estimator: Any) -> None:
             "class_weight must be 'balanced', a dict from class to weight, or None; got "
             f"{estimator.class_weight!r}."
         )
+    check_choice("missing", estimator.missing, MISSING)
     check_number("time_limit", estimator.time_limit, above=0, or_none=True)
     check_seed(estimator.random_state)

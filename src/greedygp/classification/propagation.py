@@ -2,11 +2,12 @@
 
 Assumed density filtering computes each site once, with what was known when its row came in. Here
 all m sites are renewed together (parallel expectation propagation): the cavity of a row is its
-marginal without its own site; the new site matches the moments of cavity times likelihood; steps
-in the natural parameters `(p, p m)` are damped, more so where the sites do not come closer.
+marginal without its own site; the new site matches the moments of cavity times likelihood. The
+natural parameters `(p, p m)` go where the last few passes say that they settle
+(:mod:`.acceleration`).
 
-A pass costs O(m^3) whatever the number of rows. At the fixed point the sites do not depend on
-the order in which the basis was chosen.
+A pass costs O(m^3) whatever the number of rows (:mod:`.system`). At the fixed point the sites do
+not depend on the order in which the basis was chosen.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
-from greedygp.cholesky import factorise_with_sites, inverse_with_sites
+from greedygp.classification.acceleration import Anderson
 from greedygp.classification.data import LabelledRows
 from greedygp.classification.hyperparameters import LatentEvaluation, LatentPoint
 from greedygp.classification.sites import Moments, cavity, probit_moments
 from greedygp.classification.state import ClassificationState
+from greedygp.classification.system import SiteSystem
 
 __all__ = [
     "Propagated",
@@ -31,8 +32,9 @@ __all__ = [
 ]
 
 TOL = 1e-6  # change of a site, in units of the latent value's spread, at which it has settled
-EVIDENCE_TOL = 1e-4  # the same for the evidence, which at the fixed point is flat in the sites
+EVIDENCE_TOL = 1e-2  # the same for the evidence, which at the fixed point is flat in the sites
 EVIDENCE_PASSES = 50
+LEAST = 0.1  # of a precision, the least that a pass leaves of it
 
 
 def propagate(state: ClassificationState, passes: int, tol: float = TOL) -> int:
@@ -50,13 +52,23 @@ def propagate(state: ClassificationState, passes: int, tol: float = TOL) -> int:
 
 @dataclass
 class Propagated:
-    """Sites after some passes, and the marginals that belong to them; (m,) arrays."""
+    """Sites after some passes, and what they say of their rows; (m,) arrays."""
 
-    means: np.ndarray
-    precisions: np.ndarray
-    f: np.ndarray
-    a: np.ndarray
+    system: SiteSystem
+    cavity_means: np.ndarray
+    cavity_variances: np.ndarray
+    moments: Moments  # of the likelihoods, given the cavities
     passes: int  # how many were made
+
+    @property
+    def means(self) -> np.ndarray:
+        """The means of the sites."""
+        return self.system.means
+
+    @property
+    def precisions(self) -> np.ndarray:
+        """Their precisions."""
+        return self.system.precisions
 
 
 def propagated_sites(
@@ -84,23 +96,23 @@ def propagated_sites(
         The most passes.
     tol : float
     """
-    step, last = 1.0 if np.any(precisions > 0) else 0.5, np.inf
+    system, n = SiteSystem(K_uu), len(y)
+    search = Anderson(1.0 if np.any(precisions > 0) else 0.5)
     natural = precisions * means
     for made in range(passes + 1):
-        f, a = _marginals(K_uu, natural, precisions)
-        m = np.divide(natural, precisions, out=np.zeros_like(natural), where=precisions > 0)
-        mean, variance, _ = cavity(f, a, m, precisions)
+        system.place(natural, precisions)
+        mean, variance, _ = cavity(system.f, system.a, system.means, precisions)
         moments = probit_moments(mean, variance, y, bias, weights)
-        new_natural = moments.site_precision * moments.site_mean
-        gap = np.abs(new_natural - natural) + np.abs(moments.site_precision - precisions)
-        change = float(np.max(gap * np.sqrt(a)))
+        new, spread = moments.site_precision, np.sqrt(system.a)
+        gaps = np.concatenate([new * moments.site_mean - natural, new - precisions])
+        change = float(np.max((np.abs(gaps[:n]) + np.abs(gaps[n:])) * spread))
         if change < tol or made == passes:
             break
-        step = step if change < 0.9 * last else max(0.7 * step, 0.1)
-        last = change
-        natural = natural + step * (new_natural - natural)
-        precisions = precisions + step * (moments.site_precision - precisions)
-    return Propagated(m, precisions, f, a, made)
+        sites = np.concatenate([natural, precisions])
+        sites = search.next(sites, gaps, np.concatenate([spread, spread]))
+        natural = sites[:n]
+        precisions = np.maximum(sites[n:], LEAST * np.minimum(precisions, new))
+    return Propagated(system, mean, variance, moments, made)
 
 
 def propagated_evidence(
@@ -129,21 +141,20 @@ def propagated_evidence(
         passes=EVIDENCE_PASSES,
         tol=EVIDENCE_TOL,
     )
-    m, p = found.means, found.precisions
-    mean, variance, _ = cavity(found.f, found.a, m, p)
-    moments = probit_moments(mean, variance, data.y, point.bias, data.weights)
-    root = np.sqrt(p)
-    L = factorise_with_sites(K, root)
-    W = inverse_with_sites(L, root)
-    beta = W @ m
-    value = negative_log_evidence(L, beta, m, p, mean, variance, moments)
-    theta = point.kernel.gradient((0.5 / data.total) * (W - np.outer(beta, beta)), data.X)
+    system, moments = found.system, found.moments
+    m, p, beta = system.means, system.precisions, system.beta
+    cavities = found.cavity_means, found.cavity_variances
+    value = negative_log_evidence(system.log_determinant, beta, m, p, *cavities, moments)
+    dK = system.inverse()
+    dK -= np.outer(beta, beta)
+    dK *= 0.5 / data.total
+    theta = point.kernel.gradient(dK, data.X)
     by_bias = -float(np.sum(moments.alpha))
     return LatentEvaluation(value / data.total, theta, by_bias / data.total), m, p
 
 
 def negative_log_evidence(
-    L: np.ndarray,
+    log_determinant: float,
     beta: np.ndarray,
     means: np.ndarray,
     precisions: np.ndarray,
@@ -155,8 +166,8 @@ def negative_log_evidence(
 
     Parameters
     ----------
-    L : (m, m) array
-        The factor of `I + S K S`.
+    log_determinant : float
+        Of `I + S K S`.
     beta : (m,) array
         `(K + Pi^-1)^-1 m`.
     means, precisions : (m,) arrays
@@ -169,14 +180,5 @@ def negative_log_evidence(
     grown = 1.0 + precisions * cavity_variances
     lag = cavity_means - means
     terms = moments.log_z + 0.5 * np.log(grown) + 0.5 * precisions * lag**2 / grown
-    gaussian = float(np.sum(np.log(np.diagonal(L)))) + 0.5 * float(means @ beta)
+    gaussian = 0.5 * (log_determinant + float(means @ beta))
     return gaussian - float(np.sum(terms))
-
-
-def _marginals(K_uu, natural, precisions) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and variances of the basis' latent values."""
-    root = np.sqrt(precisions)
-    L = factorise_with_sites(K_uu, root)
-    M = scipy.linalg.solve_triangular(L, root[:, None] * K_uu, lower=True, check_finite=False)
-    a = np.maximum(np.diagonal(K_uu) - np.einsum("ij,ij->j", M, M), 0.0)
-    return K_uu @ natural - (M @ natural) @ M, a

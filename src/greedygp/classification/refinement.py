@@ -74,7 +74,8 @@ class HeldOutLoss:
         self.since_best = 0
 
     def __call__(self, point: SitePoint) -> SiteEvaluation:
-        rows = Marginals(point.kernel, self.X, self.indices, point.means, point.precisions)
+        X_u = self.X[self.indices]
+        rows = Marginals(point.kernel, self.X, X_u, point.means, point.precisions)
         loss, g_f, g_a = row_loss(rows.f, rows.a, self.y, point.bias)
         g_f *= self.train
         g_a *= self.train
@@ -146,6 +147,7 @@ def refine(
         tol=OPTIMISER_TOL,
         deadline=deadline,
         watch=after_iteration,
+        keep_if_interrupted=True,
     )
     best = start if objective.best is None else objective.best
     return Refined(best, objective.best_loss, objective.first_loss, found)

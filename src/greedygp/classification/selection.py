@@ -109,11 +109,12 @@ class Selected:
 
     state: ClassificationState
     path: Path
+    criterion: Criterion | None = None  # None: nothing was selected
 
 
 @dataclass(frozen=True)
 class BasisSelector:
-    """Selects a basis with given hyperparameters.
+    """Selects a basis with given hyperparameters, by one criterion or by the better of several.
 
     Parameters
     ----------
@@ -146,9 +147,16 @@ class BasisSelector:
         """The most passes of expectation propagation over a basis."""
         return 0 if self.optimises_sites else self.parameters.ep_passes
 
-    def select(self, point: LatentPoint) -> Selected:
-        """Return a basis chosen with the point's hyperparameters, its sites settled."""
-        first, *others = self._criteria()
+    def select(self, point: LatentPoint, criterion: Criterion | None = None) -> Selected:
+        """Return a basis chosen with the point's hyperparameters, its sites settled.
+
+        Parameters
+        ----------
+        point : LatentPoint
+        criterion : Criterion or None
+            The only one to select by; None: all that are open, and the better basis is kept.
+        """
+        first, *others = self._criteria() if criterion is None else [criterion]
         best = self._select_by(first, point)
         for criterion in others:
             if best.path.cut_short:
@@ -191,8 +199,13 @@ class BasisSelector:
         )
         stage = self.stages.begin("select", self.limit, state)
         path = grow(model, stopping, lambda _: stage.step("basis vector"))
-        self._propagate(state)
-        return Selected(state, path)
+        before = state.sites
+        try:
+            self._propagate(state)
+        except KeyboardInterrupt:  # the basis is there, with the sites it was selected with
+            path.reason = "interrupted"
+            state.replace(*before)
+        return Selected(state, path, criterion)
 
     def _propagate(self, state: ClassificationState) -> None:
         """Revisit the sites, and go back if that does not serve the prediction."""

@@ -5,6 +5,9 @@ most `SUBSET_ROWS` random rows with all of them in the basis. The sites are at t
 every evaluation, where the derivative with the sites held fixed is the whole derivative, so this is
 an ordinary smooth minimisation; O(n^3) for an evaluation.
 
+The searches begin with few of the rows (`FIRST_ROWS`), which cost little, and go on from there with
+all of them.
+
 With the default kernel the features share one length scale at first, in units of their spreads.
 Then each gets its own, and this is kept if the gain in log evidence, less what the prior takes for
 it (:mod:`.prior`), is significant (a likelihood ratio test at the level `SIGNIFICANCE`): on small
@@ -31,9 +34,11 @@ from greedygp.progress import Deadline
 __all__ = ["Start", "learnt_start", "starting_bias", "starting_kernel", "starting_point"]
 
 SUBSET_ROWS = 500
+FIRST_ROWS = 150  # with which the searches begin, where there are twice as many
 SIGNIFICANCE = 1e-3  # of a length scale for each feature
 VARIANCE = 4.0  # of the latent function to begin with
-OPTIMISER_TOL = 1e-5  # relative improvement of the sum over rows
+OPTIMISER_TOL = 3e-5  # relative improvement of the sum over rows
+ROUGH_TOL = 5e-4  # the same while two searches are compared, and where rounds follow
 
 
 def starting_kernel(X: np.ndarray, weights: np.ndarray | None) -> Gaussian:
@@ -88,6 +93,7 @@ def learnt_start(
     prior: KernelPrior | None,
     learn_bias: bool,
     max_iter: int,
+    tol: float = OPTIMISER_TOL,
     deadline: Deadline,
     rng: np.random.Generator,
 ) -> Start:
@@ -101,7 +107,9 @@ def learnt_start(
         That of the default kernel, whose length scales are tied unless they pay; None: another one.
     learn_bias : bool
     max_iter : int
-        Iterations of L-BFGS, in each of both searches.
+        Iterations of L-BFGS, in each of the searches.
+    tol : float
+        Relative improvement of the sum over rows at which a search has converged.
     deadline : Deadline
         When to stop with what there is.
     rng : numpy.random.Generator
@@ -109,27 +117,42 @@ def learnt_start(
     """
     if len(data) > SUBSET_ROWS:
         data = data.take(np.sort(rng.choice(len(data), SUBSET_ROWS, replace=False)))
-    objective: Callable[[LatentPoint], LatentEvaluation] = SubsetEvidence(data)
-    if prior is not None:
-        objective = prior.added_to(objective, data.total)
+    n_features, ties = data.X.shape[1], prior is not None
+    unties = ties and n_features > 1
+    price = 0.5 * chdtri(max(n_features - 1, 1), SIGNIFICANCE)  # a quantile of chi-square
+    parts = [data]
+    if len(data) >= 2 * FIRST_ROWS:
+        parts = [data.take(np.sort(rng.choice(len(data), FIRST_ROWS, replace=False))), data]
 
-    def search(point: LatentPoint, tied: bool) -> Start:
+    def search(start: LatentPoint, tied: bool, tol: float) -> Start:
         found = minimise(
             objective,
-            moving_parts(point, bias=learn_bias, tied=tied),
+            moving_parts(start, bias=learn_bias, tied=tied),
             max_iter=max_iter,
-            factor=data.total,
-            tol=OPTIMISER_TOL,
+            factor=part.total,
+            tol=tol,
             deadline=deadline,
         )
-        if found.interrupted:  # there is no model yet that could be kept
-            raise KeyboardInterrupt
         return Start(found.point, found.value, tied)
 
-    together = search(first, prior is not None)
-    n_features = data.X.shape[1]
-    if prior is None or n_features == 1:
-        return together
-    each = search(together.point, False)
-    price = 0.5 * chdtri(n_features - 1, SIGNIFICANCE)  # a quantile of chi-square
-    return each if data.total * (together.value - each.value) > price else together
+    together, each, pays = Start(first), None, False
+    for part in parts:
+        # Few rows cost little; many are compared roughly first.
+        objective, rough = _objective(part, prior), OPTIMISER_TOL if part is parts[0] else ROUGH_TOL
+        if not pays:
+            together = search(together.point, ties, rough if unties else tol)
+        if unties:
+            each = search((each or together).point, False, rough)
+            # What pays with few rows pays with more.
+            pays = pays or part.total * (together.value - each.value) > price
+    best = each if each is not None and pays else together
+    polish = unties and len(parts) > 1 and tol < ROUGH_TOL
+    return search(best.point, best.tied, tol) if polish else best
+
+
+def _objective(
+    data: LabelledRows, prior: KernelPrior | None
+) -> Callable[[LatentPoint], LatentEvaluation]:
+    """Return the evidence of all these rows, with the share of the prior."""
+    evidence = SubsetEvidence(data)
+    return evidence if prior is None else prior.added_to(evidence, data.total)

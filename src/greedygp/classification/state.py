@@ -28,6 +28,8 @@ from greedygp.classification.sites import Moments, cavity, probit_moments
 
 __all__ = ["ClassificationState"]
 
+FEW = 4  # candidates whose columns are computed one by one
+
 
 class ClassificationState:
     """Row and basis state of one two-class model; changed in place by `append` and `rebuild`.
@@ -48,9 +50,9 @@ class ClassificationState:
         self.prior = np.array(kernel.diag(X), dtype=np.float64)
         self.cross = kernel.against(X)
         self.M = np.empty((capacity, n))
-        self.indices: list[int] = []
-        self.site_means: list[float] = []
-        self.site_precisions: list[float] = []
+        self.size = 0  # how many basis vectors there are
+        self._places = np.empty(capacity, dtype=np.intp)
+        self._sites = np.empty((2, capacity))
         self.outside = np.ones(n, dtype=bool)
         self._reset()
 
@@ -61,14 +63,15 @@ class ClassificationState:
         self._log_probability: np.ndarray | None = None
 
     @property
-    def size(self) -> int:
-        """How many basis vectors there are."""
-        return len(self.indices)
+    def indices(self) -> list[int]:
+        """The rows of the basis."""
+        return self._places[: self.size].tolist()
 
     @property
     def sites(self) -> tuple[np.ndarray, np.ndarray]:
         """Means and precisions of the sites, (m,) each."""
-        return np.array(self.site_means), np.array(self.site_precisions)
+        means, precisions = self._sites[:, : self.size].copy()
+        return means, precisions
 
     @property
     def log_probability(self) -> np.ndarray:
@@ -88,7 +91,7 @@ class ClassificationState:
     def loo_loss(self) -> float:
         """Return the leave-one-out NLP: (4) for the rows outside, the cavity for the basis."""
         log_probability = self.log_probability.copy()
-        u = self.indices
+        u = self._places[: self.size]
         mean, variance, _ = cavity(self.f[u], self.a[u], *self.sites)
         log_probability[u] = log_ndtr(self.y[u] * (mean + self.bias) / np.sqrt(1.0 + variance))
         return float(-(self.mass @ log_probability) / self.data.total)
@@ -99,10 +102,12 @@ class ClassificationState:
         ktilde = np.empty((len(index), len(self.f)))
         self.cross(self.X[index], out=ktilde)
         if m:
-            M, M_J = self.M[:m], np.ascontiguousarray(self.M[:m, index])
-            if len(index) == 1:
-                ktilde[0] -= M_J[:, 0] @ M
+            M = self.M[:m]
+            if len(index) <= FEW:  # BLAS is slow with matrices of few rows
+                for row, place in zip(ktilde, index):
+                    row -= np.ascontiguousarray(M[:, place]) @ M
             else:
+                M_J = np.ascontiguousarray(M[:, index])
                 # In place: BLAS sees the C-ordered arrays as their transposes.
                 dgemm(-1.0, M.T, M_J.T, trans_b=True, beta=1.0, c=ktilde.T, overwrite_c=True)
         return ktilde
@@ -118,26 +123,25 @@ class ClassificationState:
         self.f += shift * ktilde
         self.a -= row * row
         np.maximum(self.a, 0.0, out=self.a)
-        self.indices.append(int(index))
-        self.site_means.append(float(mean))
-        self.site_precisions.append(float(precision))
+        self._places[m], self._sites[:, m] = index, (mean, precision)
+        self.size = m + 1
         self.outside[index] = False
         self._log_probability = None
 
     def replace(self, means: np.ndarray, precisions: np.ndarray, size: int | None = None) -> None:
         """Give the first `size` basis vectors other sites, forget the rest, and rebuild."""
         size = len(means) if size is None else size
-        self.outside[self.indices[size:]] = True
-        self.indices = self.indices[:size]
-        self.site_means = [float(mean) for mean in means[:size]]
-        self.site_precisions = [float(precision) for precision in precisions[:size]]
+        self.outside[self._places[size : self.size]] = True
+        self.size = size
+        self._sites[:, :size] = means[:size], precisions[:size]
         self.rebuild()
 
     def adopt(self, indices: list[int], means: np.ndarray, precisions: np.ndarray) -> None:
         """Take another basis with its sites, and rebuild."""
         self.outside[...] = True
         self.outside[indices] = False
-        self.indices = [int(index) for index in indices]
+        self.size = len(indices)
+        self._places[: self.size] = indices
         self.replace(means, precisions)
 
     def truncate(self, size: int) -> None:
@@ -152,8 +156,9 @@ class ClassificationState:
             return
         means, precisions = self.sites
         root = np.sqrt(precisions)
-        K_uf = np.asarray(self.cross(self.X[self.indices], out=self.M[:m]))
-        lower = factorise_with_sites(K_uf[:, self.indices], root)
+        u = self._places[:m]
+        K_uf = np.asarray(self.cross(self.X[u], out=self.M[:m]))
+        lower = factorise_with_sites(K_uf[:, u], root)
         self.L.replace(lower)
         K_uf *= root[:, None]
         # From the right, since BLAS sees the C-ordered array as its transpose.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
 
 from greedygp.messages import shown
 
@@ -48,14 +47,14 @@ def _weights_by_class(
     """Return each row's weight by its class."""
     if class_weight == "balanced":
         used = np.ones(len(y), dtype=bool) if weights is None else weights > 0
-        present = np.unique(y[used])
-        each = np.zeros(len(classes))
-        each[present] = compute_class_weight(
-            "balanced",
-            classes=present,
-            y=y[used],
-            sample_weight=None if weights is None else weights[used],
+        rows = np.bincount(
+            y[used],
+            weights=None if weights is None else weights[used],
+            minlength=len(classes),
         )
+        present = rows > 0
+        each = np.zeros(len(classes))
+        each[present] = rows.sum() / (np.count_nonzero(present) * rows[present])
         return each[y]
     # Not left to scikit-learn: it looks a label such as "1" up as the number 1.
     unknown = [label for label in class_weight if label not in classes]

@@ -20,7 +20,7 @@ __all__ = ["bench", "checkout"]
     context_settings={"ignore_unknown_options": True},
     epilog="\b\nExamples:\n"
     "  greedygp bench\n"
-    "  greedygp bench paper000_tables23 --only boston --repeats 3",
+    "  greedygp bench predictive_fixed --only boston --repeats 3",
 )
 @click.argument("suite", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)

@@ -35,6 +35,6 @@ EXIT_CODES = {
     Code.OUTPUT: "a result cannot be written",
     Code.UNAVAILABLE: "something optional is not installed or cannot be reached",
     Code.MEMORY: "there is not enough memory",
-    Code.INTERRUPTED: "interrupted (Ctrl-C); nothing half-written is left",
-    Code.TERMINATED: "terminated (SIGTERM); nothing half-written is left",
+    Code.INTERRUPTED: "interrupted (Ctrl-C); what `fit` and `compare` had by then is kept",
+    Code.TERMINATED: "terminated (SIGTERM); the same",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import dataclasses
 from typing import Any
 
 import click
@@ -24,117 +24,139 @@ COLUMNS = {
     short_help="Compare models by cross-validation.",
     epilog="\b\nExamples:\n"
     "  greedygp compare houses.csv --target price\n"
-    "  greedygp compare houses.csv --target price --folds 10 --only sparsegp --only ridge",
+    "  greedygp compare houses.csv --target price --folds 10 --only sparsegp --only ridge\n"
+    "  greedygp compare houses.csv --target price --slow --per-model 300",
 )
 @click.argument("data")
 @learning
 @click.option("--folds", type=click.IntRange(2, 50), default=5, show_default=True)
 @click.option("--only", multiple=True, metavar="NAME", help="Only this model. Repeatable.")
+@click.option(
+    "--per-model",
+    type=click.FloatRange(0),
+    default=15.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time for a model of greedygp, all folds together; its fits end with what they have. "
+    "0: no limit. --time-limit is for each fit instead.",
+)
+@click.option("--slow", is_flag=True, help="Also models that are slow on so many rows.")
 @reading
 @common
-def compare(screen: Screen, data: str, folds: int, only: tuple[str, ...], **options: Any) -> None:
+def compare(screen: Screen, data: str, **options: Any) -> None:
     """Compare all families and a few of scikit-learn's models on DATA by cross-validation.
 
     Each model sees the same folds; columns are encoded on the training part of each. Scores are
-    means over the folds, the best model is first.
+    means over the folds, the best model is first. Ctrl-C prints what is there.
     """
-    from greedygp.tables.problems import DataProblem, did_you_mean
+    from greedygp.tables.comparison import candidates
     from greedygp.tables.training import prepare
 
     table, _, recipe = table_and_recipe(data, options, strict=False, test=0.0)
+    screen.read(table, data)
     ready = prepare(table, recipe)
-    for sentence in (*ready.target.assumptions, *ready.encoder.assumptions):
+    for sentence in (*ready.target.assumptions, *ready.encoder.assumptions_):
         screen.note(f"Assumed: {sentence}")
-    models = _models(ready.target.task, recipe)
-    for name in only:
+    models = candidates(ready.target.task, recipe)
+    chosen, slow = _chosen(models, ready, options)
+    if slow:
+        screen.note(
+            f"Left out: {', '.join(slow)}; slow on {len(ready.rows)} rows. --slow compares them, "
+            "too."
+        )
+    lines: list[Any] = []
+    stopped = False
+    try:
+        _judge(screen, {name: models[name] for name in chosen}, ready, recipe, options, lines)
+    except KeyboardInterrupt:
+        if not lines:
+            raise
+        stopped = True
+    _show(screen, lines, ready, recipe, options["folds"])
+    code = int(interruption.code()) if stopped else 0
+    if stopped:
+        click.echo(f"Interrupted; {len(chosen) - len(lines)} models were not compared.", err=True)
+    told = {"task": ready.target.task, "folds": options["folds"], "left_out": slow}
+    told |= {"interrupted": True, "exit_code": code} if stopped else {}
+    screen.result(told | {"models": [dataclasses.asdict(line) for line in lines]})
+    if stopped:
+        raise click.exceptions.Exit(code)
+
+
+def _chosen(
+    models: dict[str, Any], ready: Any, options: dict[str, Any]
+) -> tuple[list[str], list[str]]:
+    """Return the names of the models to compare, and of those that are left out as too slow."""
+    from greedygp.tables.comparison import CHOOSES, slow_ones
+    from greedygp.tables.problems import DataProblem, did_you_mean
+
+    for name in options["only"]:
         if name not in models:
             hint = did_you_mean(name, list(models)).replace("its columns", "the models")
             raise DataProblem(f"There is no model {name!r} to compare; {hint}")
-    lines = []
-    with screen.counter("Comparing"):
-        for name in only or models:
-            lines.append(_cross_validated(name, models[name], ready, recipe, folds))
-            interruption.check()
-            screen.note(f"{name}: {lines[-1]['seconds']:.1f} s")
+    if options["only"]:
+        return list(options["only"]), []
+    names = [name for name in models if name != CHOOSES]
+    rows = int(len(ready.rows) * (1.0 - 1.0 / options["folds"]))
+    slow = [] if options["slow"] else slow_ones(names, rows)
+    return [name for name in names if name not in slow], slow
+
+
+def _judge(
+    screen: Screen,
+    models: dict[str, Any],
+    ready: Any,
+    recipe: Any,
+    options: dict[str, Any],
+    lines: list[Any],
+) -> None:
+    """Cross-validate the models one after the other; what is done is appended to `lines`."""
+    from greedygp.tables.comparison import cross_validated
+
+    folds, seconds = options["folds"], options["per_model"] or None
+    first = next(iter(COLUMNS[ready.target.task]))
+    with screen.tasks("Comparing", len(models) * folds) as show:
+        for place, (name, estimator) in enumerate(models.items()):
+
+            def watch(done: int, name: str = name, before: int = place * folds) -> None:
+                show(before + done, f"{name}: {done} of {folds} folds")
+
+            show(place * folds, f"{name}: 0 of {folds} folds")
+            line = cross_validated(name, estimator, ready, recipe, folds, seconds, watch)
+            lines.append(line)
+            title = COLUMNS[ready.target.task][first]
+            found = "failed" if line.failed else f"{title} {number(line.scores.get(first))}"
+            screen.note(f"{name}: {found}, {line.seconds:.1f} s")
+
+
+def _show(screen: Screen, lines: list[Any], ready: Any, recipe: Any, folds: int) -> None:
+    """Print the table, best first, and what is to be said of some of its lines."""
     columns = COLUMNS[ready.target.task]
     first = next(iter(columns))
-    lines.sort(key=lambda line: line["scores"].get(first, float("inf")))
+    lines.sort(key=lambda line: line.scores.get(first, float("inf")))
+    cells = [
+        [line.model + " *" * bool(line.cut_short), *_cells(line, columns), f"{line.seconds:.1f}"]
+        for line in lines
+    ]
     screen.table(
         f"{recipe.target}: {folds}-fold cross-validation on {len(ready.rows)} rows",
         ["model", *columns.values(), "seconds"],
-        [[line["model"], *_cells(line, columns), f"{line['seconds']:.1f}"] for line in lines],
+        cells,
     )
+    short = [line.model for line in lines if line.cut_short]
+    if short:
+        screen.note(
+            f"* Fits of {', '.join(short)} were ended by the time for a model; --per-model gives "
+            "more."
+        )
     for line in lines:
-        if line["failed"]:
-            screen.note(f"{line['model']} failed: {line['failed']}")
-    screen.result({"task": ready.target.task, "folds": folds, "models": lines})
+        if line.failed:
+            screen.note(f"{line.model} failed: {line.failed}")
 
 
-def _cells(line: dict[str, Any], columns: dict[str, str]) -> list[str]:
-    values = [(name, line["scores"].get(name)) for name in columns]
+def _cells(line: Any, columns: dict[str, str]) -> list[str]:
+    values = [(name, line.scores.get(name)) for name in columns]
     return [
         f"{value:.1%}" if name in PERCENT and value is not None else number(value)
         for name, value in values
     ]
-
-
-def _models(task: str, recipe: Any) -> dict[str, Any]:
-    """Return the estimators to compare: greedygp's by their short names, then the baselines."""
-    from sklearn import dummy, ensemble, linear_model
-
-    from greedygp.tables.families import families, make, short_name
-
-    offered = {"random_state": recipe.seed} | recipe.offered
-    found = {}
-    for name, kind in families(task).items():
-        known = kind().get_params(deep=False)
-        settings = {key: value for key, value in recipe.settings.items() if key in known}
-        found[short_name(name)] = make(kind, settings, offered)
-    if task == "regression":
-        baselines = {
-            "mean": dummy.DummyRegressor(),
-            "bayesian ridge": linear_model.BayesianRidge(),
-            "random forest": ensemble.RandomForestRegressor(random_state=recipe.seed),
-            "boosted trees": ensemble.HistGradientBoostingRegressor(random_state=recipe.seed),
-        }
-    else:
-        baselines = {
-            "prior": dummy.DummyClassifier(strategy="prior"),
-            "logistic": linear_model.LogisticRegression(max_iter=1000),
-            "random forest": ensemble.RandomForestClassifier(random_state=recipe.seed),
-            "boosted trees": ensemble.HistGradientBoostingClassifier(random_state=recipe.seed),
-        }
-    return found | baselines
-
-
-def _cross_validated(name: str, estimator: Any, ready: Any, recipe: Any, folds: int) -> dict:
-    """Return a model's mean scores over the folds, or why it failed."""
-    import numpy as np
-    from sklearn.base import clone
-    from sklearn.model_selection import KFold, StratifiedKFold
-
-    from greedygp.tables.model import TableModel
-    from greedygp.tables.training import encoder_for, predictions_of, scores_of
-
-    y, task = ready.target.values, ready.target.task
-    kind = StratifiedKFold if task == "classification" else KFold
-    parts = kind(folds, shuffle=True, random_state=recipe.seed).split(ready.rows, y)
-    begin, found, failed = time.perf_counter(), [], None
-    try:
-        for train, test in parts:
-            encoder = encoder_for(recipe).fit(ready.rows, train)
-            fitted = clone(estimator).fit(encoder.transform(ready.rows.iloc[train]), y[train])
-            interruption.check()
-            model = TableModel(encoder, fitted, recipe.target, task, {})
-            held_out = predictions_of(model, ready.rows.iloc[test], y[test])
-            found.append(scores_of(model, held_out))
-    except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError) as error:
-        failed = " ".join(str(error).split())
-    names = found[0] if found and failed is None else ()
-    scores = {
-        key: float(np.mean([one[key] for one in found]))
-        for key in names
-        if all(one[key] is not None for one in found)
-    }
-    seconds = time.perf_counter() - begin
-    return {"model": name, "scores": scores, "seconds": round(seconds, 3), "failed": failed}

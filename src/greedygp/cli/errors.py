@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from greedygp.cli import interruption
 from greedygp.cli.codes import Code
+from greedygp.exceptions import ClusterError
 
 __all__ = ["OutputProblem", "Unavailable", "describe"]
 
@@ -26,7 +27,7 @@ def describe(error: BaseException) -> tuple[Code, str]:
         return Code.USAGE, error.format_message()
     if isinstance(error, OutputProblem):
         return Code.OUTPUT, str(error)
-    if isinstance(error, Unavailable | ImportError):
+    if isinstance(error, Unavailable | ImportError | ClusterError):
         return Code.UNAVAILABLE, str(error)
     if isinstance(error, MemoryError):
         return Code.MEMORY, "There is not enough memory; use fewer rows, or a smaller --max-basis."

@@ -1,15 +1,13 @@
-"""Whether the user asked to stop.
+"""Whether the user, or the system, asked to stop, and by which signal: the exit code tells it.
 
-An estimator may answer Ctrl-C by ending its fit with the model it has so far. That is right for
-Python users, but a command that was interrupted must not go on to write files: so the request is
-remembered here, and `check` raises it again.
+The exception alone does not: a fit that keeps its model raises one of its own.
 """
 
 from __future__ import annotations
 
 from greedygp.cli.codes import Code
 
-__all__ = ["Interrupted", "check", "code", "forget", "remember"]
+__all__ = ["Interrupted", "code", "forget", "remember"]
 
 _asked: list[Code] = []
 
@@ -31,9 +29,3 @@ def forget() -> None:
 def code() -> Code:
     """Return the exit code of what was asked for first."""
     return _asked[0] if _asked else Code.INTERRUPTED
-
-
-def check() -> None:
-    """Raise if the user has asked to stop."""
-    if _asked:
-        raise Interrupted

@@ -19,6 +19,7 @@ __all__ = [
     "common",
     "learning",
     "reading",
+    "recipe_of",
     "source_of",
     "table_and_recipe",
 ]
@@ -138,7 +139,7 @@ def table_and_recipe(
 
     words = tuple(name for given in options["categorical"] for name in (given, *given.split(",")))
     table, digest = read(source_of(path, options, words))
-    return table, digest, _recipe(options, list(table.columns), strict, more)
+    return table, digest, recipe_of(options, list(table.columns), strict, **more)
 
 
 def _columns(given: tuple[str, ...], known: list[str]) -> list[str]:
@@ -149,7 +150,8 @@ def _columns(given: tuple[str, ...], known: list[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _recipe(options: dict[str, Any], known: list[str], strict: bool, more: dict[str, Any]) -> Any:
+def recipe_of(options: dict[str, Any], known: list[str], strict: bool, **more: Any) -> Any:
+    """Return the recipe from the options of `learning`, for a table with these columns."""
     from greedygp.tables.families import parsed_settings
     from greedygp.tables.training import Recipe
 

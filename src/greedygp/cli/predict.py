@@ -39,6 +39,13 @@ MOST_NOTES = 8
     show_default=True,
     help="Probability that the value lies between lower and upper.",
 )
+@click.option(
+    "--method",
+    type=click.Choice(["gaussian", "jackknife+"]),
+    default="gaussian",
+    show_default=True,
+    help="Where lower and upper come from: the Gaussian, or the errors of left-out training rows.",
+)
 @click.option("--keep", multiple=True, metavar="COLUMN", help="Copy a column of DATA. Repeatable.")
 @click.option(
     "--chunk", type=click.IntRange(1), default=20_000, show_default=True, help="Rows at a time."
@@ -69,7 +76,9 @@ def predict(
                 table_model.encoder.check_columns(rows, source.name)
                 kept = _kept(rows, options["keep"], source.name)
             if len(rows):
-                part = table_model.table_of_predictions(rows, interval, notes, done + 1)
+                part = table_model.table_of_predictions(
+                    rows, interval, notes, done + 1, options["method"]
+                )
                 write(_with_kept(rows, kept, part))
             done += len(rows)
             advance(len(rows))
@@ -103,7 +112,7 @@ def loaded(path: str) -> Any:
 
 def source_for(model: Any, data: str, options: dict[str, Any]) -> Any:
     """Return the source of new rows for a model: its words are text, also where all are digits."""
-    words = tuple(c.name for c in model.encoder.columns if c.kind == "category")
+    words = tuple(c.name for c in model.encoder.columns_ if c.kind == "category")
     return source_of(data, options, words, tuple(model.facts.get("missing_words", ())))
 
 

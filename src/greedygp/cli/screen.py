@@ -47,6 +47,11 @@ class Screen:
         self.err = Console(stderr=True, highlight=False)
         self.warned: list[str] = []
 
+    def read(self, table: Any, data: str) -> None:
+        """Say how much was read, and from where."""
+        where = "the standard input" if data == "-" else data
+        self.note(f"Read {len(table)} rows and {len(table.columns)} columns from {where}.")
+
     def note(self, text: str) -> None:
         """Print a remark."""
         if not (self.quiet or self.as_json):
@@ -117,6 +122,19 @@ class Screen:
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
         with Progress(*columns, TimeElapsedColumn(), console=self.err, transient=True) as bars:
             yield (FitBars(bars),)
+
+    @contextlib.contextmanager
+    def tasks(self, what: str, total: int) -> Iterator[Any]:
+        """Give a function to call with how many of `total` tasks are done, and the present one."""
+        if self.quiet or self.as_json or not self.err.is_terminal:
+            yield lambda done, task: None
+            return
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+        with Progress(*columns, console=self.err, transient=True) as bars:
+            bar = bars.add_task(what, total=total)
+            yield lambda done, task: bars.update(bar, completed=done, description=f"{what} {task}")
 
     @contextlib.contextmanager
     def counter(self, what: str) -> Iterator[Any]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import time
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from greedygp.arrays import to_numpy
+from greedygp.checkpoints import read_arrays, write_arrays
 from greedygp.dense.solvers.base import Solver
 
 __all__ = ["Checkpoint", "NoCheckpoint"]
@@ -60,16 +59,7 @@ class Checkpoint(NoCheckpoint):
         """
         if not self.path.exists():
             return 0
-        try:
-            with zipfile.ZipFile(self.path):  # np.load would read other kinds of file as well
-                pass
-            with np.load(self.path, allow_pickle=False) as stored:
-                kept = {name: stored[name] for name in stored.files}
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"checkpoint: {self.path} cannot be read ({error}); remove it, or give another "
-                "name."
-            ) from error
+        kept = read_arrays(self.path)
         needed = {"n_iter", *self.solver.snapshot()}
         if str(kept.get("problem")) != self.problem or not needed <= set(kept):
             raise ValueError(
@@ -85,16 +75,7 @@ class Checkpoint(NoCheckpoint):
 
     def write(self, n_iter: int) -> None:
         parts = _packed(self.solver.snapshot()) | {"n_iter": n_iter, "problem": self.problem}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            dir=self.path.parent, prefix=self.path.name, suffix=".part", delete=False
-        ) as file:
-            try:
-                np.savez(file, **parts)
-            except BaseException:
-                Path(file.name).unlink()
-                raise
-        os.replace(file.name, self.path)
+        write_arrays(self.path, parts)
         self._written = time.perf_counter()
 
     def remove(self) -> None:

@@ -4,8 +4,8 @@
 gradients for many. How many steps the latter need depends on the kernel and the noise, and shows
 only on the way: where the steps made so far promise no end before a factorisation would have one,
 they are broken off and the matrix is factorised. Where it does not fit: greedy block descent;
-conjugate gradients for many right-hand sides, which have no block in common, and on accelerators,
-which are faster at products than at choosing.
+conjugate gradients for many targets, no few of which speak for all in the choice of a block, and on
+accelerators, which are faster at products than at choosing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from greedygp.dense.solvers.base import Solver
 from greedygp.dense.solvers.greedy_descent import MOST_SCORED
 from greedygp.dense.solvers.options import SolverOptions
 
-__all__ = ["Prospects", "choose_solver", "is_hopeless", "solver_for_right_hand_sides"]
+__all__ = ["Prospects", "choose_solver", "is_hopeless"]
 
 FEW_ROWS = 1500  # up to here nothing beats a factorisation
 # Steps are judged once there are six of them, and one for every 600 rows.
@@ -31,12 +31,7 @@ def choose_solver(
     """Return the solver to begin with for n rows and p right-hand sides."""
     if options.matrix_fits(n):
         return "cholesky" if n <= FEW_ROWS else "pcg"
-    return "pcg" if prefers_products else solver_for_right_hand_sides("gbcd", p)
-
-
-def solver_for_right_hand_sides(name: str, p: int) -> str:
-    """Return the solver, or another one if p right-hand sides are too many for greedy blocks."""
-    return "pcg" if name == "gbcd" and p > MOST_SCORED else name
+    return "pcg" if prefers_products or p > MOST_SCORED else "gbcd"
 
 
 class Prospects:

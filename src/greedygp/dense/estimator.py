@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
@@ -17,13 +16,18 @@ from greedygp import advice
 from greedygp.arrays import Array, to_numpy
 from greedygp.data import TrainingData
 from greedygp.dense.fitting import DenseFit, FittedGP
+from greedygp.dense.influence import DenseInfluence
 from greedygp.dense.parameters import check_parameters
 from greedygp.dense.pathwise import pathwise_samples
 from greedygp.dense.posterior import DensePosterior
+from greedygp.exceptions import FitInterrupted
+from greedygp.inputs import HolesMixin
+from greedygp.jackknife import Influence
 from greedygp.kernels import Kernel
 from greedygp.prediction import PredictionMixin
 from greedygp.progress import Deadline, FitProgress
 from greedygp.validation import check_training_data, check_weights
+from greedygp.versions import CallbackSupportMixin, with_callbacks
 
 __all__ = ["GPRegressor"]
 
@@ -32,7 +36,12 @@ REMEDIES = {"stalled": "tol or noise_variance"}
 
 
 class GPRegressor(
-    PredictionMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+    HolesMixin,
+    PredictionMixin,
+    CallbackSupportMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    BaseEstimator,
 ):
     """Full Gaussian process regression, without the n x n matrix where that is too large.
 
@@ -50,17 +59,20 @@ class GPRegressor(
         Whether the noise depends on the input: "input" learns its logarithm as a function of the
         inputs and of the predicted mean, from the errors of left-out rows; "auto" does so unless
         `noise_variance` is given, and keeps the function where it predicts left-out rows better
-        than one constant does. The mean does not depend on it.
+        than one constant does. The mean does not depend on it, except that rows which a column of
+        two values marks as noisier (a filled number, say) count less unless this is "constant".
     solver : {"auto", "cholesky", "cg", "pcg", "smo", "bcd_cyclic", "bcd_gradient", "gbcd"}
         Cholesky factor, conjugate gradients, the same with a randomly pivoted Cholesky
         preconditioner, sequential minimal optimisation, block coordinate descent with blocks in
         order, with the largest gradients, or chosen greedily. Predictive variances that no factor
-        gives are solved for in the same way, but by "pcg" in place of "gbcd" where there are more
-        than four of them.
+        gives are solved for in the same way.
     block_size : int or None
         Variables of a block (500 in the paper); None: by the number of rows.
-    working_set : int
-        Random candidates for a place in a greedy block.
+    working_set : int or None
+        Random candidates for a place in a greedy block; None: all rows are looked at.
+    block_choice : {"residual", "prefitting"}
+        How a candidate for a greedy block is judged: by what it alone would gain beside the block's
+        step, or by what the block would gain with it, solved for again; that costs more.
     accelerate : bool
         Whether "gbcd" goes beyond the paper: several variables enter at once, steps are made
         conjugate to earlier ones, and some of them are made over all variables at once,
@@ -69,7 +81,8 @@ class GPRegressor(
         For "pcg", and the first block of "gbcd" with `accelerate`; None: by the number of rows.
     tol : float
         The solve ends when the largest entry of the gradient, computed from scratch, is no more
-        than this, relative to the standard deviation of y.
+        than this, relative to the standard deviation of y. That of predictive variances may end
+        earlier: when it is certain that none of them is too large by more than 100 tol, relatively.
     max_iter : int or None
         The most steps of the solver; None: no limit.
     warm_start : bool
@@ -87,6 +100,10 @@ class GPRegressor(
     checkpoint : path or None
         A file in which the state of the solve is kept while it runs. A fit that finds it goes on
         from there; it is removed when the solve has converged.
+    missing : {"error", "indicator"}
+        What becomes of missing values and words in X. "indicator": a missing number becomes the
+        median of its column, and a feature marks it; words and pandas' categoricals become a
+        feature per word.
     time_limit : float or None
         Seconds after which the fit ends with what it has.
     random_state : int, RandomState or None
@@ -117,6 +134,8 @@ class GPRegressor(
         One line for the start, and one for every step.
     objective_value_ : float
         The learning objective on the rows that it saw; NaN where nothing was learnt.
+    trace_ : structured array with the fields round, iteration, value
+        The learning objective at the start and after each iteration.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only where X had them.
@@ -132,6 +151,11 @@ class GPRegressor(
     1.0
     """
 
+    _counts: Array | None = None  # how many rows each stands for; files of 0.1.0 lack it
+
+    kernel_: Kernel
+    noise_variance_: float
+
     def __init__(
         self,
         *,
@@ -140,7 +164,8 @@ class GPRegressor(
         noise_model: str = "auto",
         solver: str = "auto",
         block_size: int | None = None,
-        working_set: int = 60,
+        working_set: int | None = 60,
+        block_choice: str = "residual",
         accelerate: bool = True,
         preconditioner_rank: int | None = None,
         tol: float = 1e-4,
@@ -151,6 +176,7 @@ class GPRegressor(
         hyperparameter_rows: int = 2000,
         normalize_y: bool = True,
         checkpoint: str | os.PathLike | None = None,
+        missing: str = "error",
         time_limit: float | None = None,
         random_state: Any = None,
     ):
@@ -160,6 +186,7 @@ class GPRegressor(
         self.solver = solver
         self.block_size = block_size
         self.working_set = working_set
+        self.block_choice = block_choice
         self.accelerate = accelerate
         self.preconditioner_rank = preconditioner_rank
         self.tol = tol
@@ -170,13 +197,14 @@ class GPRegressor(
         self.hyperparameter_rows = hyperparameter_rows
         self.normalize_y = normalize_y
         self.checkpoint = checkpoint
+        self.missing = missing
         self.time_limit = time_limit
         self.random_state = random_state
 
     # --- fitting -------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn hyperparameters and solve the system.
 
         Parameters
@@ -200,8 +228,12 @@ class GPRegressor(
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         progress = FitProgress(self, given, max_subtasks=self.max_iter)
         fit = DenseFit(self, data, self._earlier_solution(data), rng, progress, deadline)
-        self._store(data, fit.run())
+        fitted = fit.run()
+        self._store(data, fitted)
         progress.end()
+        if fitted.interrupted:
+            raise FitInterrupted(type(self).__name__)
+        self._warn(fitted)
         advice.warn(advice.of_dense(self, data))
         return self
 
@@ -220,10 +252,11 @@ class GPRegressor(
         """Keep what predictions need, and what happened."""
         solution = fitted.solution
         self.kernel_, self.noise_variance_ = fitted.point.kernel, fitted.point.noise_variance
-        self.objective_value_ = fitted.objective_value
+        self.objective_value_, self.trace_ = fitted.objective_value, fitted.trace
         self._posterior, self._noise = fitted.posterior, fitted.noise
         self.noise_model_ = "constant" if fitted.noise is None else "input"
         self._targets, self._loo_dropped = data.y, data.dropped
+        self._counts = data.weights
         places = np.zeros((data.y.shape[0], data.n_given))
         places[:, slice(None) if data.used is None else data.used] = to_numpy(solution.alpha)
         coefficients = data.backend.asarray(places)
@@ -234,6 +267,10 @@ class GPRegressor(
         self.gradient_norm_ = solution.norm
         self.kernel_passes_ = solution.kernel_passes
         self.history_ = solution.history_array()
+
+    def _warn(self, fitted: FittedGP) -> None:
+        """Warn of a solve that did not come to its end."""
+        solution = fitted.solution
         if not solution.converged:
             warnings.warn(
                 f"The solve ended with {solution.status!r} after {solution.n_iter} steps of "
@@ -293,6 +330,10 @@ class GPRegressor(
         if self._noise is not None:
             variance = self._noise.instead_of_constant(variance, self._posterior.X, mean)
         return mean, variance
+
+    def _influence(self) -> Influence:
+        assert isinstance(self._posterior, DensePosterior)
+        return DenseInfluence(self._posterior, self._noise, self._targets, self._counts)
 
     def loo_predict(self) -> tuple[Array, Array]:
         """Predict every training row from all the others, in closed form.

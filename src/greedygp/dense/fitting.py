@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array
+from greedygp.arrays import Array, to_numpy
 from greedygp.data import TrainingData
 from greedygp.dense.checkpoint import Checkpoint, NoCheckpoint
 from greedygp.dense.choosing import Prospects, choose_solver
@@ -21,17 +21,22 @@ from greedygp.dense.solvers.options import SolverOptions
 from greedygp.dense.solving import Limits, Solution, solve
 from greedygp.dense.system import System
 from greedygp.exceptions import NotPositiveDefiniteError
+from greedygp.flags import learn_with_flags
 from greedygp.full_gp import factor_and_solve
 from greedygp.hyperparameters import Point
-from greedygp.kernels.conversion import as_kernel
-from greedygp.noise import LeftOutRows, NoiseFunction, noise_for
+from greedygp.minimise import Minimum
+from greedygp.noise import LeftOutRows, NoiseFunction, noise_for, noise_may_vary
 from greedygp.progress import Deadline, FitProgress
-from greedygp.start import random_rows
+from greedygp.rounds import trace_of
+from greedygp.start import Given, random_places
+from greedygp.trust import POWERS, predicts_better, row_trust
 
 __all__ = ["DenseFit", "FittedGP"]
 
 LEARNING_ITERATIONS = 100
+TRUSTED_ROWS = 4000  # up to so many, all rows are looked at for their noise
 LEARNING_SHARE = 0.5  # of the time: the most that is spent on hyperparameters
+VARIANCE_ACCURACY = 100.0  # times tol: the relative error of a variance that is good enough
 
 
 @dataclass
@@ -40,11 +45,37 @@ class FittedGP:
 
     point: Point
     objective_value: float  # of learning; NaN where nothing was learnt
+    trace: np.ndarray  # the objective at the start of learning and after each iteration
     solver: str  # the one that ended the solve
     solution: Solution
     tol: float  # what the solve was to reach
     posterior: DensePosterior
     noise: NoiseFunction | None  # None: constant
+    interrupted: bool  # by Ctrl-C
+
+
+@dataclass
+class RowsLeftOut:
+    """What a full GP predicts of rows without them, on the host, in the model's units."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray | None  # those given
+    mean: np.ndarray  # (n, p)
+    variance: np.ndarray  # (n,), with constant noise
+    noise_variance: float
+    all_rows: bool
+
+    def for_noise(self) -> LeftOutRows:
+        """Return the rows as the noise function is learnt from them."""
+        given = self.X, self.y, self.weights, self.mean, self.variance, self.noise_variance
+        return LeftOutRows.of(*given)
+
+    def with_noise(self, noise: NoiseFunction | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean (n, p) and variance (n,) with that noise."""
+        if noise is None:
+            return self.mean, self.variance
+        return self.mean, noise.instead_of_constant(self.variance, self.X, self.mean)
 
 
 class DenseFit:
@@ -73,6 +104,7 @@ class DenseFit:
         deadline: Deadline,
     ):
         self.options, self.data, self.start, self.rng = options, data, start, rng
+        self.given_data = data  # whose weights are those given; `data` may trust some rows less
         self.progress, self.deadline = progress, deadline
         self.limits = Limits(options.tol * data.spread, options.max_iter)
         self.solver_options = SolverOptions(
@@ -81,42 +113,76 @@ class DenseFit:
             accelerate=bool(options.accelerate),
             rank=options.preconditioner_rank,
             memory_limit=float(options.memory_limit),
+            prefitting=options.block_choice == "prefitting",
         )
 
     def run(self) -> FittedGP:
         """Go through all stages."""
         with self.data.backend.threads_over_blocks():
-            point, value = self.hyperparameters()
+            point, value, trace = self.hyperparameters()
         recipe = self.recipe()
         solver = self.solver(point, recipe)
         solution = self.solved(solver, recipe)
         if solution.status == "hopeless":
             solver = self.factorised(solver)
             solution = solution.followed_by(self.steps(solver, recipe, NoCheckpoint()))
-        posterior, noise = self.posterior(solver, recipe), self.noise(point)
-        return FittedGP(point, value, solver.name, solution, self.limits.tol, posterior, noise)
+        interrupted = solution.status == "interrupted"
+        if interrupted and solution.n_iter == 0 and self.start is None:
+            raise KeyboardInterrupt
+        posterior, noise = self.posterior(solver, recipe), None
+        if not interrupted:
+            try:
+                left_out = self.left_out(point)
+                noise = self.noise(left_out)
+                trusted = self.trusted(point, recipe, left_out, noise, solver.alpha)
+                if trusted is not None:
+                    posterior, noise, again = trusted
+                    solution = solution.followed_by(again)
+            except KeyboardInterrupt:  # the model is there, with the noise that is known
+                interrupted = True
+        return FittedGP(
+            point,
+            value,
+            trace,
+            solver.name,
+            solution,
+            self.limits.tol,
+            posterior,
+            noise,
+            interrupted,
+        )
 
     # --- hyperparameters -------------------------------------------------------------------------
 
-    def hyperparameters(self) -> tuple[Point, float]:
-        """Return kernel and noise, and the value of what they were learnt by."""
+    def hyperparameters(self) -> tuple[Point, float, np.ndarray]:
+        """Return kernel and noise, the value of what they were learnt by, and how it fell."""
         options, data = self.options, self.data
-        kernel = as_kernel(options.kernel, data.X.shape[1])
-        noise = None if options.noise_variance is None else float(options.noise_variance)
+        given = Given.to(options, data.X.shape[1])
+        kernel, noise = given.kernel, given.noise_variance
         if options.objective is None and kernel is not None and noise is not None:
-            return Point(kernel, noise), np.nan
+            return Point(kernel, noise), np.nan, trace_of([])
         schedule = Schedule(
             options.objective,
             n_rows=options.hyperparameter_rows,
             max_iter=LEARNING_ITERATIONS,
             deadline=self.deadline.share(LEARNING_SHARE),
         )
-        found = learn_hyperparameters(
-            schedule, kernel, noise, *data.on_host(), random_state=self.rng
-        )
-        if found.interrupted:  # there is no model yet that could be kept
-            raise KeyboardInterrupt
-        return found.point, found.value
+
+        def learn(data: TrainingData) -> Minimum[Point]:
+            return learn_hyperparameters(
+                schedule,
+                kernel,
+                noise,
+                *data.on_host(),
+                first_noise=given.first_noise,
+                random_state=self.rng,
+            )
+
+        if noise_may_vary(options):
+            found, self.data = learn_with_flags(learn, data, schedule.deadline, self.rng)
+        else:
+            found = learn(data)
+        return found.point, found.value, trace_of([(found.first_value, *found.values)])
 
     # --- the solve -------------------------------------------------------------------------------
 
@@ -128,16 +194,18 @@ class DenseFit:
             n, p = data.X.shape[0], data.y.shape[0]
             name = choose_solver(n, self.solver_options, p, data.backend.prefers_products)
         for_variances = Limits(options.tol * data.spread**2, options.max_iter)
-        return Recipe(name, self.solver_options, for_variances, int(self.rng.integers(2**31)))
+        seed, accuracy = int(self.rng.integers(2**31)), VARIANCE_ACCURACY * options.tol
+        return Recipe(name, self.solver_options, for_variances, seed, accuracy)
 
-    def solver(self, point: Point, recipe: Recipe) -> Solver:
+    def solver(self, point: Point, recipe: Recipe, start: Array | None = None) -> Solver:
         """Return the solver of the system of all rows, at its start."""
         data = self.data
         fits = self.solver_options.matrix_fits(data.X.shape[0])
         hold = fits and recipe.solver != "cholesky"  # whose factor takes the place of the matrix
         system = System(point.kernel, point.noise_variance, data.X, data.weights, hold=hold)
         rng = np.random.default_rng(recipe.seed)
-        return make_solver(recipe.solver, system, data.y, self.start, recipe.options, rng)
+        first = self.start if start is None else start
+        return make_solver(recipe.solver, system, data.y, first, recipe.options, rng)
 
     def solved(self, solver: Solver, recipe: Recipe) -> Solution:
         """Solve the system, from where an earlier solve left a file if there is one.
@@ -197,31 +265,79 @@ class DenseFit:
             self.data.X,
             solver.alpha,
             weights=self.data.weights,
+            copies=self.data.left_out_weights,
             factor=solver.factor if isinstance(solver, CholeskySolver) else None,
             recipe=recipe,
         )
 
     # --- the noise -------------------------------------------------------------------------------
 
-    def noise(self, point: Point) -> NoiseFunction | None:
-        """Return the noise as a function of the input; None: it is constant."""
-        if self.deadline.passed:
+    def left_out(self, point: Point) -> RowsLeftOut | None:
+        """Return what is predicted of left-out rows, if the noise is to be learnt from that.
+
+        Of many rows it is a random subset, predicted by a GP of its own. Its latent variances are
+        larger than those of all rows together, and the noise function takes them into account.
+        """
+        asked = noise_may_vary(self.options) or self.options.noise_model == "input"
+        if not asked or self.deadline.passed:
             return None
+        data, s2 = self.data, point.noise_variance
+        X, y, weights = data.on_host()
+        _, given = self.given_data.targets_on_host()
+        most = TRUSTED_ROWS if len(X) <= TRUSTED_ROWS else self.options.hyperparameter_rows
+        places = random_places(len(X), most, self.rng)
+        copies = None if data.left_out_weights is None else to_numpy(data.left_out_weights)
+        X, y = X[places], y[places]
+        weights, given, copies = (
+            None if each is None else each[places] for each in (weights, given, copies)
+        )
         try:
-            return noise_for(self.options, lambda: self._left_out(point), self.rng)
+            L, alpha = factor_and_solve(point.kernel, s2, X, y, weights)
         except NotPositiveDefiniteError:
             return None
+        residual, variance = loo_residuals(L, alpha, s2, weights, copies)
+        return RowsLeftOut(X, y, given, y - residual, variance, s2, len(places) == data.X.shape[0])
 
-    def _left_out(self, point: Point) -> LeftOutRows:
-        """Return what a full GP predicts of left-out rows; of many rows a random subset's own GP.
+    def noise(self, left_out: RowsLeftOut | None) -> NoiseFunction | None:
+        """Return the noise as a function of the input; None: it is constant."""
+        if left_out is None:
+            return None
+        varies = self.data is not self.given_data
+        return noise_for(self.options, left_out.for_noise, self.rng, varies=varies)
 
-        Its latent variances are larger than those of all rows together, and the noise function
-        takes them into account.
+    def trusted(
+        self,
+        point: Point,
+        recipe: Recipe,
+        left_out: RowsLeftOut | None,
+        noise: NoiseFunction | None,
+        alpha: Array,
+    ) -> tuple[DensePosterior, NoiseFunction | None, Solution] | None:
+        """Fit the mean with rows trusted by their noise; None: left-out rows do not ask for it.
+
+        Only where all rows were looked at. `alpha` is the solution so far.
         """
-        X, y, weights = random_rows(
-            *self.data.on_host(), self.options.hyperparameter_rows, self.rng
-        )
-        s2 = point.noise_variance
-        L, alpha = factor_and_solve(point.kernel, s2, X, y, weights)
-        residual, variance = loo_residuals(L, alpha, s2, weights)
-        return LeftOutRows.of(X, y, weights, y - residual, variance, s2)
+        if noise is None or left_out is None or not left_out.all_rows:
+            return None
+        if not noise_may_vary(self.options):
+            return None
+        untrusting = self.data
+        at_rows = noise(left_out.X, left_out.mean)
+        if untrusting.trust is not None:
+            at_rows = at_rows * to_numpy(untrusting.trust)  # what is not accounted for yet
+        for power in POWERS:
+            self.data = untrusting.trusting(row_trust(at_rows, left_out.weights, power))
+            again = self.left_out(point)
+            other = self.noise(again)
+            if again is None:
+                break
+            new, old = again.with_noise(other), left_out.with_noise(noise)
+            if predicts_better(left_out.y, left_out.weights, new, old):
+                solver = self.solver(point, recipe, alpha)
+                solution = self.steps(solver, recipe, NoCheckpoint())
+                if solution.status != "interrupted":
+                    return self.posterior(solver, recipe), other, solution
+                self.data = untrusting
+                raise KeyboardInterrupt
+        self.data = untrusting
+        return None

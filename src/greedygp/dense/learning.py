@@ -60,6 +60,7 @@ def learn_hyperparameters(
     y: np.ndarray,
     weights: np.ndarray | None = None,
     *,
+    first_noise: float | None = None,
     random_state: np.random.Generator | int | None = None,
 ) -> Minimum:
     """Learn hyperparameters on random rows.
@@ -67,7 +68,7 @@ def learn_hyperparameters(
     Parameters
     ----------
     schedule : Schedule
-    kernel, noise_variance, X, y, weights, random_state
+    kernel, noise_variance, X, y, weights, first_noise, random_state
         As those of :func:`greedygp.start.subset_evidence`; weights are positive.
 
     Returns
@@ -96,6 +97,7 @@ def learn_hyperparameters(
         X,
         y,
         weights,
+        first_noise=first_noise,
         n_rows=schedule.n_rows if by_evidence else min(schedule.n_rows, SUBSET_ROWS),
         max_iter=schedule.max_iter,
         learn_kernel=schedule.objective is not None,
@@ -114,21 +116,16 @@ def _search(
     """Minimise a leave-one-out measure from the start, and set the scale if it is free."""
     variance = mean_variance(objective.y, objective.weights)
     coordinates = moving_parts(start.point, variance, noise=learn_noise, reach=REACH)
-    found = Minimum(start.point, np.nan, np.nan, 0, False, start.interrupted)
-    try:
-        found = minimise(
-            objective,
-            coordinates,
-            max_iter=0 if start.interrupted else schedule.max_iter,
-            factor=objective.sum_over_rows(start.point),
-            tol=OPTIMISER_TOL,
-            deadline=schedule.deadline,
-        )
-        found.interrupted |= start.interrupted
-        if learn_noise and not objective.measure.tells_scale and not found.interrupted:
-            _set_scale(objective, found)
-    except KeyboardInterrupt:
-        found.interrupted = True
+    found = minimise(
+        objective,
+        coordinates,
+        max_iter=schedule.max_iter,
+        factor=objective.sum_over_rows(start.point),
+        tol=OPTIMISER_TOL,
+        deadline=schedule.deadline,
+    )
+    if learn_noise and not objective.measure.tells_scale:
+        _set_scale(objective, found)
     return found
 
 

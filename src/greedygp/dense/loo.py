@@ -2,9 +2,10 @@
 
 With `C = K + s2 diag(1 / w)` (n, n), `g = diag(C^-1)` (n,) and `alpha = C^-1 y` (n, p), a row of
 weight w being w copies with noise s2 each. Without row i its latent value is
-`N(y_i - alpha_i / g_i, v_i)`, `v_i = 1 / g_i - s2 / w_i`. Leaving out `c = min(w, 1)` copies puts
-the other `w - c` back, a measurement of y_i with noise `s2 / (w - c)`. With `a = max(w, 1)` the
-residual and the variance of a noisy left-out copy come to
+`N(y_i - alpha_i / g_i, v_i)`, `v_i = 1 / g_i - s2 / w_i`. Leaving out `c = min(w, 1)` copies (or
+`c` that are given, where weights say how far a row is trusted) puts the other `w - c` back, a
+measurement of y_i with noise `s2 / (w - c)`. With `a = w / c` the residual and the variance of a
+noisy left-out copy come to
 
     u_i = g_i + a (w - c) / s2,   r_i = a alpha_i / u_i,   t_i = a^2 / u_i - s2 (1 / c - 1),
 
@@ -24,7 +25,11 @@ BLOCK = 256  # columns of a triangle that are handled together
 
 
 def loo_residuals(
-    L: np.ndarray, alpha: np.ndarray, noise_variance: float, weights: np.ndarray | None
+    L: np.ndarray,
+    alpha: np.ndarray,
+    noise_variance: float,
+    weights: np.ndarray | None,
+    copies: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the leave-one-out residuals and variances of every row.
 
@@ -37,6 +42,8 @@ def loo_residuals(
     noise_variance : float
     weights : (n,) array or None
         Positive: a row of weight w stands for w copies, of which `min(w, 1)` are left out.
+    copies : (n,) array, optional
+        How many of them are left out.
 
     Returns
     -------
@@ -54,7 +61,7 @@ def loo_residuals(
     >>> r[0].round(12), t[0].round(12)
     (array([-1.]), np.float64(1.5))
     """
-    left_out = LeftOut(inverse_diagonal(L), alpha, noise_variance, weights)
+    left_out = LeftOut(inverse_diagonal(L), alpha, noise_variance, weights, copies)
     return left_out.r, left_out.t
 
 
@@ -70,11 +77,21 @@ class LeftOut:
     s2 : float
         The noise variance.
     weights : (n,) array or None
+    copies : (n,) array or None
+        How many of a row's copies are left out; None: at most one.
     """
 
-    def __init__(self, g: np.ndarray, alpha: np.ndarray, s2: float, weights: np.ndarray | None):
+    def __init__(
+        self,
+        g: np.ndarray,
+        alpha: np.ndarray,
+        s2: float,
+        weights: np.ndarray | None,
+        copies: np.ndarray | None = None,
+    ):
         self.s2, self.w = s2, np.ones(len(g)) if weights is None else weights
-        self.a, self.c = np.maximum(self.w, 1.0), np.minimum(self.w, 1.0)
+        self.c = np.minimum(self.w, 1.0) if copies is None else copies
+        self.a = self.w / self.c
         self.u = g + self.a * (self.w - self.c) / s2
         self.r = (self.a / self.u)[:, None] * alpha
         # In exact arithmetic it is at least the noise of one copy.

@@ -1,8 +1,9 @@
 """The solve of a full GP as a use of the greedy loop: an action is one step of a solver.
 
 The loop ends when `max|g|`, the largest entry of the gradient, is small. Before that is believed
-the gradient is recomputed from scratch. It ends as well where rounding lets no solver go on. What
-comes out is a value, a status and statistics.
+the gradient is recomputed from scratch. It may end earlier, where all that is wanted of the
+solution is certain enough. It ends as well where rounding lets no solver go on. What comes out is a
+value, a status and statistics.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ NOTABLE = 0.9  # a norm below this share of the smallest so far counts as progre
 MOST_IDLE_LOOKS = 3  # gradients from scratch without progress: it is rounding that is left
 MOST_IDLE_STEPS = 100  # without progress, near rounding
 NEAR_ROUNDING = 10.0  # times what rounding leaves of the gradient
+MOST_STEPS_BELIEVED = 30  # steps through which a gradient is carried, where digits are not wanted
 
 STEP = Action(0, np.nan, "step")
 
@@ -96,6 +98,7 @@ def solve(
     deadline: Deadline = NEVER,
     first: int = 0,
     gives_up: Callable[[Solver], bool] | None = None,
+    is_enough: Callable[[Solver], bool] | None = None,
 ) -> Solution:
     """Make steps until the gradient is small.
 
@@ -113,6 +116,9 @@ def solve(
     gives_up : callable, optional
         Called with the solver at the start and after every step; a true result ends the solve as
         "hopeless".
+    is_enough : callable, optional
+        Called with the solver after every step; a true result ends the solve as "converged",
+        however large the gradient is.
     """
 
     def after_step(path: Path) -> bool:
@@ -122,7 +128,7 @@ def solve(
 
     with numpy_threads_only():
         begin = time.perf_counter()
-        descent = Descent(solver, limits.tol, gives_up)
+        descent = Descent(solver, limits.tol, gives_up, is_enough)
         path = Path(HISTORY_FIELDS, [descent.line(STEP, 0.0)])  # the start
         path.seconds = time.perf_counter() - begin
         most = None if limits.max_iter is None else limits.max_iter - first + len(path)
@@ -147,16 +153,24 @@ class Descent(GreedyModel):
     solver : Solver
     tol : float
         The largest `max|g|` that counts as solved.
-    gives_up : callable or None
+    gives_up, is_enough : callable or None
         See :func:`solve`.
     """
 
     fields = HISTORY_FIELDS
     nothing_left = "stalled"
 
-    def __init__(self, solver: Solver, tol: float, gives_up: Callable[[Solver], bool] | None):
-        self.solver, self.tol, self.gives_up = solver, tol, gives_up
+    def __init__(
+        self,
+        solver: Solver,
+        tol: float,
+        gives_up: Callable[[Solver], bool] | None,
+        is_enough: Callable[[Solver], bool] | None,
+    ):
+        self.solver, self.tol = solver, tol
+        self.gives_up, self.is_enough = gives_up, is_enough
         self.norm = np.inf  # of the solver's present gradient
+        self._carried = 0  # steps since the gradient was computed from scratch
         self._best = self._best_exact = np.inf
         self._idle_steps = self._idle_looks = 0
 
@@ -170,16 +184,25 @@ class Descent(GreedyModel):
             return "stalled"
         if self.gives_up is not None and self.gives_up(self.solver):
             return "hopeless"
-        if self.norm <= self.tol and not self.solver.is_exact:
+        if not self._is_solved():
+            return None
+        if not self.solver.is_exact and (
+            self.norm <= self.tol or self._carried > MOST_STEPS_BELIEVED
+        ):
             self.solver.refresh()
-            self.norm = self.solver.norm
-        return "converged" if self.norm <= self.tol else None
+            self.norm, self._carried = self.solver.norm, 0
+            return "converged" if self._is_solved() else None
+        return "converged"
+
+    def _is_solved(self) -> bool:
+        return self.norm <= self.tol or (self.is_enough is not None and self.is_enough(self.solver))
 
     def propose(self) -> Action | None:
         return None if self._is_stuck() else STEP
 
     def act(self, action: Action) -> None:
         self.solver.is_exact = False
+        self._carried += 1
         self.solver.step()
 
     def line(self, action: Action, seconds: float) -> tuple:

@@ -121,6 +121,37 @@ class Kernel:
                 f"{n_features}"
             )
 
+    def for_inputs(self, n_features: int, names: Sequence[Any] | None = None) -> Kernel:
+        """Return this kernel ready for inputs with so many features, or say what does not match.
+
+        Estimators call it when they are fitted. Columns that a kernel has by name (`active_dims`)
+        are found here, and `Additive` makes its terms.
+
+        Parameters
+        ----------
+        n_features : int
+        names : sequence of str, optional
+            Those of the columns, where they have some.
+        """
+        self.check_features(n_features)
+        return self
+
+    def of_feature(self, column: int | str, place: int, n_features: int) -> Kernel:
+        """Return this kernel of one column only.
+
+        Parameters
+        ----------
+        column : int or str
+            Its number among all columns, or its name.
+        place : int
+            Where it stands among the `n_features` that parameters may have one value for each of.
+        n_features : int
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} cannot be restricted to a column; derive it from "
+            "ParametricKernel, which can"
+        )
+
     def _check_theta(self, theta: Any) -> np.ndarray:
         theta = np.asarray(theta, dtype=np.float64)
         expected = len(self.theta_names)
@@ -141,18 +172,35 @@ class Kernel:
         """How many features the kernel has numbers of its own for; None: it treats all alike."""
         return None
 
+    @property
+    def treats_features_alike(self) -> bool:
+        """Whether the kernel has neither numbers of its own for features nor columns it ignores."""
+        return self.n_features is None
+
     def length_scales(self, n_features: int) -> np.ndarray | None:
         """Return the distance along each feature over which the kernel changes, shape (D,).
 
         For kernels of `r^2 = sum_k ((a_k - b_k) / length_scale_k)^2` it is `length_scale_k`; for
-        sums and products, that of the first part that has some. None: there is no such distance.
+        sums and products, that of the first part that has one; infinite along a feature that the
+        kernel does not look at. None: there is no such distance.
         """
         return None
 
     @property
     def shares_length_scale(self) -> bool:
-        """Whether one length scale, of some part of the kernel, serves all features."""
+        """Whether one length scale, of some part of the kernel, serves all features it looks at."""
         return False
+
+    def features_sharing_length_scale(self, n_features: int) -> list[np.ndarray]:
+        """Return groups of features, by number, that have one length scale between them."""
+        return [np.arange(n_features)] if self.shares_length_scale and n_features > 1 else []
+
+    def has_categories(self, n_features: int) -> np.ndarray:
+        """Return which features are compared for equality only, shape (D,), bool.
+
+        Basis inputs are not moved along them: between two categories there is nothing.
+        """
+        return np.zeros(n_features, dtype=bool)
 
     @property
     def is_length_scale(self) -> np.ndarray:

@@ -63,6 +63,29 @@ class Composite(Kernel):
         for kernel in self.kernels:
             kernel.check_features(n_features)
 
+    def for_inputs(self, n_features: int, names: Sequence[Any] | None = None) -> Kernel:
+        """Return this kernel with every part ready for inputs with so many features."""
+        return type(self)(*(kernel.for_inputs(n_features, names) for kernel in self.kernels))
+
+    def of_feature(self, column: int | str, place: int, n_features: int) -> Kernel:
+        """Return this kernel with every part of one column only."""
+        parts = (kernel.of_feature(column, place, n_features) for kernel in self.kernels)
+        return type(self)(*parts)
+
+    @property
+    def treats_features_alike(self) -> bool:
+        """Whether all parts do."""
+        return all(kernel.treats_features_alike for kernel in self.kernels)
+
+    def features_sharing_length_scale(self, n_features: int) -> list[np.ndarray]:
+        """Return the groups of all parts."""
+        parts = [kernel.features_sharing_length_scale(n_features) for kernel in self.kernels]
+        return [group for part in parts for group in part]
+
+    def has_categories(self, n_features: int) -> np.ndarray:
+        """Return which features some part compares for equality only."""
+        return np.any([kernel.has_categories(n_features) for kernel in self.kernels], axis=0)
+
     @property
     def n_features(self) -> int | None:
         """How many features a part has numbers of its own for; None: all treat them alike."""
@@ -70,9 +93,15 @@ class Composite(Kernel):
         return next((number for number in numbers if number is not None), None)
 
     def length_scales(self, n_features: int) -> np.ndarray | None:
-        """Return those of the first part that has some."""
-        found = (kernel.length_scales(n_features) for kernel in self.kernels)
-        return next((scales for scales in found if scales is not None), None)
+        """Return, along each feature, that of the first part that has one."""
+        total = None
+        for kernel in self.kernels:
+            scales = kernel.length_scales(n_features)
+            if total is None or scales is None:
+                total = scales if total is None else total
+            else:
+                total = np.where(np.isfinite(total), total, scales)
+        return total
 
     @property
     def shares_length_scale(self) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from greedygp.arrays import Array, Backend, as_array, namespace
 
-__all__ = ["Cross", "as_inputs"]
+__all__ = ["Cross", "ValuesCross", "as_inputs"]
 
 
 def as_inputs(*inputs: Any) -> tuple[Array, ...]:
@@ -60,3 +61,18 @@ class Cross:
         """Multiply `K` by `K(A, B)` in place."""
         K *= self(A)
         return K
+
+
+class ValuesCross(Cross):
+    """A kernel against B by a function of A and B, for kernels that prepare nothing."""
+
+    def __init__(self, B: Array, values: Callable[[Array, Array], Array]):
+        super().__init__(B)
+        self.B, self.values = B, values
+
+    def __call__(self, A: Array, out: Array | None = None) -> Array:
+        K = self.values(self.rows(A), self.B)
+        if out is None:
+            return K
+        out[...] = K
+        return out

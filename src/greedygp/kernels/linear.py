@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from greedygp.arrays import Array, Backend
-from greedygp.kernels.cross import Cross, as_inputs
+from greedygp.kernels.cross import Cross
 from greedygp.kernels.parametric import ParametricKernel
 
 __all__ = ["Constant", "Linear"]
@@ -35,25 +35,13 @@ class Constant(ParametricKernel):
 
     variance: float
 
-    def diag(self, A: Array) -> Array:
-        (A,) = as_inputs(A)
-        return Backend(A).full((A.shape[0],), self.variance)
-
-    def against(self, B: Array) -> Cross:
-        (B,) = as_inputs(B)
+    def _cross(self, B: Array) -> Cross:
         return _ConstantCross(B, self.variance)
 
-    def _gradients(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
+    def _contracted(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
         backend = Backend(A)
         theta_gradient = self._free_vector(variance=self.variance * backend.sums(W))
         return theta_gradient, backend.zeros(A.shape)
-
-    def diag_gradient(self, w: Array, A: Array) -> np.ndarray:
-        return self._free_vector(variance=self.variance * Backend(w).sums(w))
-
-    def diag_input_gradient(self, w: Array, A: Array) -> Array:
-        (A,) = as_inputs(A)
-        return Backend(A).zeros(A.shape)
 
     def relevances(self, n_features: int) -> np.ndarray:
         """Return zeros: a constant does not vary."""
@@ -89,6 +77,8 @@ class Linear(ParametricKernel):
         Prior variance of the slopes, one for all features or one for each.
     fixed : str or sequence of str
         `"variance"` holds it fixed.
+    active_dims : int, str or sequence of these, optional
+        The columns that the kernel looks at, by number or by name; all of them if left out.
     variance_bounds : (float, float) or one pair per feature, optional
         Where learning may take it; a factor 1e5 either way if left out.
 
@@ -104,35 +94,28 @@ class Linear(ParametricKernel):
 
     variance: float | np.ndarray
 
-    def diag(self, A: Array) -> Array:
-        (A,) = as_inputs(A)
-        self.check_features(A.shape[1])
+    def _diag(self, A: Array) -> Array:
         backend = Backend(A)
         return backend.xp.sum(A * A * self._on(backend), axis=1)
 
-    def against(self, B: Array) -> Cross:
-        (B,) = as_inputs(B)
-        self.check_features(B.shape[1])
+    def _cross(self, B: Array) -> Cross:
         return _LinearCross(B, self._on(Backend(B)))
 
-    def _gradients(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
-        self.check_features(A.shape[1])
+    def _contracted(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
         backend = Backend(A)
         moments = backend.matmul(W, B)
         theta_gradient = self._slopes(backend.sums(A * moments, axis=0))
         return theta_gradient, moments * self._on(backend)
 
-    def diag_gradient(self, w: Array, A: Array) -> np.ndarray:
-        (A,) = as_inputs(A)
+    def _diag_gradient(self, w: Array, A: Array) -> np.ndarray:
         return self._slopes(Backend(A).sums(w[:, None] * A * A, axis=0))
 
-    def diag_input_gradient(self, w: Array, A: Array) -> Array:
-        (A,) = as_inputs(A)
+    def _diag_input_gradient(self, w: Array, A: Array) -> Array:
         return 2.0 * w[:, None] * A * self._on(Backend(A))
 
     def relevances(self, n_features: int) -> np.ndarray:
         """Return `sqrt(variance_k)`, the standard deviation of each slope."""
-        return np.sqrt(np.broadcast_to(self.variance, n_features))
+        return self._spread_out(np.sqrt(self.variance), n_features, 0.0)
 
     def _on(self, backend: Backend) -> Array:
         """Return the variance as an array of the backend."""

@@ -17,17 +17,20 @@ DEFAULT_FACTOR = 1e5
 
 def validate_positive(kind: str, name: str, value: Any, per_feature: bool) -> float | np.ndarray:
     """Return a positive number as float, several of them as a read-only vector."""
-    expected = "a positive number" + (", or one per feature" if per_feature else "")
-    error = ValueError(f"{name} of {kind} must be {expected}, got {shown(value)}")
+
+    def refusal() -> ValueError:
+        expected = "a positive number" + (", or one per feature" if per_feature else "")
+        return ValueError(f"{name} of {kind} must be {expected}, got {shown(value)}")
+
     try:
         # A copy, so that the caller's array can change without changing the kernel.
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise error from None
+        raise refusal() from None
     if isinstance(value, str | bytes | bool) or array.ndim > int(per_feature) or array.size == 0:
-        raise error
+        raise refusal()
     if not np.all(np.isfinite(array) & (array > 0)):
-        raise error
+        raise refusal()
     if array.ndim == 0:
         return float(array)
     array.flags.writeable = False

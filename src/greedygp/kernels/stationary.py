@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array, Backend, to_numpy
-from greedygp.kernels.cross import Cross, as_inputs
+from greedygp.arrays import Array, to_numpy
+from greedygp.kernels.cross import Cross
 from greedygp.kernels.parametric import ParametricKernel
 
 __all__ = ["Gaussian", "Matern"]
@@ -72,15 +72,18 @@ class StationaryCross(Cross):
         left[:, D + 1] = self.scale
         return self.backend.matmul(left, self.right, out)
 
-    def weighted(self, W: Array, X: Array) -> tuple[float, Array]:
-        """Return `sum(W * K)` and `W * dk/d(r^2)` for scaled rows X."""
+    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array]:
+        """Return `dF/dlog parameter` and `W * dk/d(r^2)` for scaled rows X.
+
+        The parameters are the variance (`sum(W * K)`) and those besides the length scales.
+        """
         raise NotImplementedError
 
 
 class Stationary(ParametricKernel):
     """A kernel of the scaled distance; a subclass gives the function of it as a cross."""
 
-    _parameters = ("variance", "length_scale")
+    _parameters: tuple[str, ...] = ("variance", "length_scale")
     _per_feature = ("length_scale",)
     _length_scales = ("length_scale",)
 
@@ -90,20 +93,22 @@ class Stationary(ParametricKernel):
     def __init__(
         self,
         variance: float = 1.0,
-        length_scale: float | Sequence[float] = 1.0,
+        length_scale: float | Sequence[float] | np.ndarray = 1.0,
         *,
         fixed: str | Iterable[str] = (),
+        active_dims: Any = None,
         variance_bounds: Any = None,
         length_scale_bounds: Any = None,
     ):
         self._store(
             fixed,
+            active_dims,
             variance=(variance, variance_bounds),
             length_scale=(length_scale, length_scale_bounds),
         )
 
     def length_scales(self, n_features: int) -> np.ndarray:
-        return np.array(np.broadcast_to(self.length_scale, n_features))
+        return self._spread_out(self.length_scale, n_features, np.inf)
 
     @property
     def shares_length_scale(self) -> bool:
@@ -111,26 +116,16 @@ class Stationary(ParametricKernel):
 
     def relevances(self, n_features: int) -> np.ndarray:
         """Return `sqrt(variance) / length_scale_k` (a measure, not a slope, for nu = 0.5)."""
-        return np.sqrt(self.variance / self.length_scales(n_features) ** 2)
-
-    def against(self, B: Array) -> StationaryCross:
-        (B,) = as_inputs(B)
-        self.check_features(B.shape[1])
-        return self._cross(B)
+        return np.sqrt(self.variance) / self.length_scales(n_features)
 
     def _cross(self, B: Array) -> StationaryCross:
         raise NotImplementedError
 
-    def diag(self, A: Array) -> Array:
-        (A,) = as_inputs(A)
-        self.check_features(A.shape[1])
-        return Backend(A).full((A.shape[0],), self.variance)
-
-    def _gradients(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
-        cross = self.against(B)
+    def _contracted(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
+        cross = self._cross(B)
         backend, xp, D = cross.backend, cross.backend.xp, A.shape[1]
         X, Y = cross.scaled(A), cross.right[:D, :].T
-        total, R = cross.weighted(W, X)
+        by_parameter, R = cross.weighted(W, X)
         rows = xp.sum(R, axis=1, dtype=xp.float64)[:, None]
         columns = xp.sum(R, axis=0, dtype=xp.float64)[:, None]
         R_Y = backend.matmul(R, Y)
@@ -139,20 +134,12 @@ class Stationary(ParametricKernel):
         spread = to_numpy(spread + xp.sum(columns * Y * Y, axis=0))
         per_feature = -2.0 * spread
         theta_gradient = self._free_vector(
-            variance=total,
             length_scale=per_feature if np.ndim(self.length_scale) else per_feature.sum(),
+            **by_parameter,
         )
         input_gradient = xp.astype(rows, A.dtype, copy=False) * X - R_Y
         input_gradient *= 2.0 * cross.inverse_length_scale
         return theta_gradient, input_gradient
-
-    def diag_gradient(self, w: Array, A: Array) -> np.ndarray:
-        total = self.variance * Backend(w).sums(w)
-        return self._free_vector(variance=total, length_scale=np.zeros_like(self.length_scale))
-
-    def diag_input_gradient(self, w: Array, A: Array) -> Array:
-        (A,) = as_inputs(A)
-        return Backend(A).zeros(A.shape)
 
 
 class Gaussian(Stationary):
@@ -169,6 +156,8 @@ class Gaussian(Stationary):
         (automatic relevance determination).
     fixed : str or sequence of str
         Names of the parameters that learning leaves alone.
+    active_dims : int, str or sequence of these, optional
+        The columns that the kernel looks at, by number or by name; all of them if left out.
     variance_bounds : (float, float), optional
         Where learning may take the variance; a factor 1e5 either way if left out.
     length_scale_bounds : (float, float) or one pair per feature, optional
@@ -185,6 +174,8 @@ class Gaussian(Stationary):
     ['length_scale[0]', 'length_scale[1]']
     >>> kernel.with_theta(np.log([3.0, 4.0])).length_scale.round(12)
     array([3., 4.])
+    >>> Gaussian(length_scale=2.0, active_dims=[0, 3])
+    Gaussian(variance=1.0, length_scale=2.0, active_dims=(0, 3))
     """
 
     def _cross(self, B: Array) -> StationaryCross:
@@ -204,13 +195,13 @@ class _GaussianCross(StationaryCross):
         exponents = self.product(X, out)
         return self.backend.exp(exponents, out=exponents)
 
-    def weighted(self, W: Array, X: Array) -> tuple[float, Array]:
+    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array]:
         # dk/d(r^2) = -k / 2
         H = self._values(X, None)
         H *= W
         total = float(self.backend.sums(H))
         H *= -0.5
-        return total, H
+        return {"variance": total}, H
 
 
 class Matern(Stationary):
@@ -230,6 +221,8 @@ class Matern(Stationary):
         Distance over which the function changes, one for all features or one for each.
     fixed : str or sequence of str
         Names of the parameters that learning leaves alone.
+    active_dims : int, str or sequence of these, optional
+        The columns that the kernel looks at, by number or by name; all of them if left out.
     variance_bounds : (float, float), optional
         Where learning may take the variance; a factor 1e5 either way if left out.
     length_scale_bounds : (float, float) or one pair per feature, optional
@@ -252,9 +245,10 @@ class Matern(Stationary):
         self,
         nu: float = 2.5,
         variance: float = 1.0,
-        length_scale: float | Sequence[float] = 1.0,
+        length_scale: float | Sequence[float] | np.ndarray = 1.0,
         *,
         fixed: str | Iterable[str] = (),
+        active_dims: Any = None,
         variance_bounds: Any = None,
         length_scale_bounds: Any = None,
     ):
@@ -265,6 +259,7 @@ class Matern(Stationary):
             variance,
             length_scale,
             fixed=fixed,
+            active_dims=active_dims,
             variance_bounds=variance_bounds,
             length_scale_bounds=length_scale_bounds,
         )
@@ -291,7 +286,7 @@ class _MaternCross(StationaryCross):
         K *= polynomial
         return K
 
-    def weighted(self, W: Array, X: Array) -> tuple[float, Array]:
+    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array]:
         S = self._distances(X, None)
         E = self.backend.exp(-S)
         E *= W
@@ -307,7 +302,7 @@ class _MaternCross(StationaryCross):
             S += 1.0
             E *= S
             E *= -5.0 / 6.0 * self.variance
-        return total, E
+        return {"variance": total}, E
 
     def _distances(self, X: Array, out: Array | None) -> Array:
         """Return `s = sqrt(2 nu) r`."""

@@ -2,6 +2,6 @@
 
 From the bottom up: `dictionary` (the candidate columns), `state` (the model), `criteria` and
 `candidates` (what a change is worth), `selection` and its neighbours (uses of the greedy loop),
-`algorithms` (their parameters), `laplace` (two classes), `width` and `fitting` (the stages of a
-fit), `posterior` (predictions), and the estimators.
+`algorithms` (their parameters), `laplace` and `labels` (two classes), `width` and `fitting` (the
+stages of a fit), `posterior` (predictions), and the estimators.
 """

@@ -45,6 +45,8 @@ class Candidates:
     ----------
     state : LinearState
         Where it does not keep what involves `P^2`, xi and u are not kept either.
+    squares : bool
+        False: they are not kept in any case, until the attribute is set and all is computed afresh.
     """
 
     patience = 1  # how often nothing must be worth adding before the loop believes it
@@ -57,8 +59,8 @@ class Candidates:
     xi: np.ndarray
     u: np.ndarray
 
-    def __init__(self, state: LinearState):
-        self.state, self.squares = state, state.squares
+    def __init__(self, state: LinearState, squares: bool = True):
+        self.state, self.squares = state, squares and state.squares
 
     def added(self, index: int, change: RankOne, likely: Sequence[int] | np.ndarray = ()) -> None:
         """Take note that the state has just added a column; `likely` ones may be next."""
@@ -68,6 +70,9 @@ class Candidates:
 
     def deleted(self, place: int, change: RankOne) -> None:
         """Take note that the state is about to drop a column."""
+
+    def dropped(self, place: int) -> None:
+        """Take note of the same where everything will be computed afresh."""
 
     def refresh(self) -> bool:
         """Bring everything up to date; return False where rounding has taken over."""
@@ -98,19 +103,22 @@ class Candidates:
 
 
 def candidates_of(
-    state: LinearState, working_set: int | None, rng: np.random.Generator | None
+    state: LinearState,
+    working_set: int | None,
+    rng: np.random.Generator | None,
+    squares: bool = True,
 ) -> Candidates:
     """Return all columns as candidates, or so many random ones at every step."""
     if working_set is None:
-        return AllCandidates(state)
-    return SampledCandidates(state, working_set, rng or np.random.default_rng(0))
+        return AllCandidates(state, squares)
+    return SampledCandidates(state, working_set, rng or np.random.default_rng(0), squares)
 
 
 class AllCandidates(Candidates):
     """The quantities of all columns, brought up to date on demand."""
 
-    def __init__(self, state: LinearState):
-        super().__init__(state)
+    def __init__(self, state: LinearState, squares: bool = True):
+        super().__init__(state, squares)
         self.dictionary = state.dictionary
         self.norms, self.peaks = self.dictionary.square_norms, self.dictionary.peaks
         self.likely_rows = GRAM_ROWS if self.dictionary.held is not None else GRAM_ROWS_UNHELD
@@ -147,6 +155,11 @@ class AllCandidates(Candidates):
         """Take note that the state is about to drop a column."""
         self._pending.append(change)
         self._flush()
+        self.dropped(place)
+
+    def dropped(self, place: int) -> None:
+        """Take note of the same where everything will be computed afresh."""
+        self._pending = []
         last = self.state.size - 1
         self._shadowed -= self._twins[place]
         self._chosen[self.state.chosen[place]] = False
@@ -249,8 +262,10 @@ class SampledCandidates(Candidates):
 
     patience = 5  # draws
 
-    def __init__(self, state: LinearState, size: int, rng: np.random.Generator):
-        super().__init__(state)
+    def __init__(
+        self, state: LinearState, size: int, rng: np.random.Generator, squares: bool = True
+    ):
+        super().__init__(state, squares)
         self.size, self.rng = size, rng
         self.useful = np.flatnonzero(state.dictionary.square_norms > 0.0)
         self.refresh()

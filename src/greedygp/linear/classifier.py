@@ -1,21 +1,21 @@
-"""`FastRVMClassifier`: validates, assembles the parts, stores the result. No algebra here."""
+"""What the linear classifiers share, and the relevance vector machine. No algebra here."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import to_numpy
+from greedygp.exceptions import FitInterrupted
 from greedygp.linear.fitting import ClassificationFit, warn_of
 from greedygp.linear.laplace import FastRVMClassification
 from greedygp.linear.parameters import FastParameters, check_parameters
-from greedygp.linear.posterior import class_probabilities
-from greedygp.progress import FitProgress
+from greedygp.linear.posterior import Mode, class_probabilities
+from greedygp.progress import Deadline, FitProgress
 from greedygp.summary import SummaryMixin
 from greedygp.validation import (
     check_classification_data,
@@ -23,13 +23,121 @@ from greedygp.validation import (
     check_two_classes,
     check_weights,
 )
+from greedygp.versions import CallbackSupportMixin, with_callbacks
 
-__all__ = ["FastRVMClassifier"]
+__all__ = ["FastRVMClassifier", "LinearClassifier"]
 
 
-class FastRVMClassifier(
+class LinearClassifier(
     FastParameters, SummaryMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
 ):
+    """Fit and prediction of a sparse linear classifier; a subclass has the algorithm."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose basis functions and fit their weights.
+
+        Parameters
+        ----------
+        X : (n, D) array-like
+            Inputs; with `kernel="precomputed"` the design matrix, one column for each basis
+            function.
+        y : (n,) array-like
+            Class labels.
+        sample_weight : (n,) array-like, optional
+            A weight of w means the row w times; rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        deadline = Deadline.after(self.time_limit)
+        X, places, classes = check_classification_data(self, X, y)
+        weights = check_weights(sample_weight, X)
+        used = slice(None) if weights is None else weights > 0
+        present = np.unique(places[used])
+        self.classes_ = classes[present]
+        check_two_classes(self.classes_)
+        given = {"X": X, "y": classes[places], "metadata": {"sample_weight": sample_weight}}
+        fit = ClassificationFit(
+            self._algorithm(),
+            X,
+            np.searchsorted(present, places).clip(max=len(present) - 1),
+            weights,
+            intercept=bool(self.fit_intercept),
+            rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31)),
+            progress=FitProgress(self, given),
+            deadline=deadline,
+        )
+        fit.choose_kernel(self.kernel, self.cv, getattr(self, "feature_names_in_", None))
+        fit.select()
+        self._store(fit)
+        fit.progress.end()
+        if fit.interrupted:
+            raise FitInterrupted(type(self).__name__)
+        warn_of(self.stop_reason_, fit.kernel, self.max_iter, X.shape[1])
+        return self
+
+    def _algorithm(self) -> Any:
+        """Return the algorithm with the parameters of the estimator."""
+        raise NotImplementedError
+
+    def _store_modes(self, modes: list[Any]) -> None:
+        """Store what only this algorithm has."""
+        raise NotImplementedError
+
+    def _store(self, fit: ClassificationFit) -> None:
+        self._machines_ = fit.latent
+        self.kernel_ = "precomputed" if fit.kernel is None else fit.kernel
+        chosen = [np.array(mode.chosen, dtype=np.intp) for mode in fit.modes]
+        union = np.unique(np.concatenate(chosen))
+        self.relevance_ = fit.original_places(union)
+        self.coef_ = np.zeros((len(chosen), len(union)))
+        self.alpha_ = np.full((len(chosen), len(union)), np.inf)
+        for line, mode in enumerate(fit.modes):
+            columns = np.searchsorted(union, chosen[line])
+            self.coef_[line, columns] = mode.w
+            self.alpha_[line, columns] = mode.alpha
+        self.intercept_ = np.array([mode.intercept for mode in fit.modes])
+        self._store_modes(fit.modes)
+        self.n_basis_ = len(union)
+        self.path_ = np.concatenate([fit.path_array(path) for path in fit.paths])
+        self.n_iter_ = max(len(self.path_), 1)
+        self.stop_reason_ = fit.reason
+        self.__dict__.pop("basis_", None)
+        if fit.kernel is not None:
+            self.basis_ = fit.rows.X[union]
+
+    # --- predicting ----------------------------------------------------------------------------
+
+    def _checked(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "_machines_")
+        return to_numpy(check_predict_inputs(self, X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the log odds, (N,), or those of each class against the rest, (N, n_classes).
+
+        They are averaged over the posterior: the latent function, drawn towards zero where it is
+        uncertain.
+        """
+        X = self._checked(X)
+        latent = np.column_stack([machine.log_odds(X) for machine in self._machines_])
+        return latent[:, 0] if len(self.classes_) == 2 else latent
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, (N, n_classes), averaged over the posterior."""
+        X = self._checked(X)
+        return class_probabilities(self._machines_, X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable class of each row, (N,)."""
+        latent = self.decision_function(X)
+        places = (latent > 0).astype(np.intp) if latent.ndim == 1 else np.argmax(latent, axis=1)
+        return self.classes_[places]
+
+
+class FastRVMClassifier(LinearClassifier):
     """The relevance vector machine for classification, by fast maximisation of the evidence.
 
     A logistic model over basis functions, each with a precision of its own for its weight, whose
@@ -54,6 +162,8 @@ class FastRVMClassifier(
         Random candidates looked at for an addition; None: all.
     cv : int or scikit-learn splitter
         Folds for the width, where `kernel` is None.
+    time_limit : float or None
+        Seconds after which the fit ends with what it has; a width is searched for half of them.
     random_state : int, RandomState or None
         Chooses the rows and folds for the width, and the working sets.
 
@@ -97,93 +207,10 @@ class FastRVMClassifier(
     (True, True)
     """
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None):
-        """Choose basis functions and fit their weights.
-
-        Parameters
-        ----------
-        X : (n, D) array-like
-            Inputs; with `kernel="precomputed"` the design matrix, one column for each basis
-            function.
-        y : (n,) array-like
-            Class labels.
-        sample_weight : (n,) array-like, optional
-            A weight of w means the row w times; rows of weight 0 are left out.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
-        X, places, classes = check_classification_data(self, X, y)
-        weights = check_weights(sample_weight, X)
-        used = slice(None) if weights is None else weights > 0
-        present = np.unique(places[used])
-        self.classes_ = classes[present]
-        check_two_classes(self.classes_)
-        given = {"X": X, "y": classes[places], "metadata": {"sample_weight": sample_weight}}
-        fit = ClassificationFit(
-            FastRVMClassification(float(self.tol), self.max_basis, self.max_iter, self.working_set),
-            X,
-            np.searchsorted(present, places).clip(max=len(present) - 1),
-            weights,
-            intercept=bool(self.fit_intercept),
-            rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31)),
-            progress=FitProgress(self, given),
+    def _algorithm(self) -> FastRVMClassification:
+        return FastRVMClassification(
+            float(self.tol), self.max_basis, self.max_iter, self.working_set
         )
-        fit.choose_kernel(self.kernel, self.cv)
-        fit.select()
-        self._store(fit)
-        fit.progress.end()
-        warn_of(self.stop_reason_, fit.kernel, self.max_iter)
-        return self
 
-    def _store(self, fit: ClassificationFit) -> None:
-        self._machines_ = fit.latent
-        self.kernel_ = "precomputed" if fit.kernel is None else fit.kernel
-        chosen = [np.array(mode.chosen, dtype=np.intp) for mode in fit.modes]
-        union = np.unique(np.concatenate(chosen))
-        self.relevance_ = fit.original_places(union)
-        self.coef_ = np.zeros((len(chosen), len(union)))
-        self.alpha_ = np.full((len(chosen), len(union)), np.inf)
-        for line, mode in enumerate(fit.modes):
-            columns = np.searchsorted(union, chosen[line])
-            self.coef_[line, columns] = mode.w
-            self.alpha_[line, columns] = mode.alpha
-        self.intercept_ = np.array([mode.intercept for mode in fit.modes])
-        self.log_evidence_ = np.array([mode.log_evidence for mode in fit.modes])
-        self.n_basis_ = len(union)
-        self.path_ = np.concatenate([fit.path_array(path) for path in fit.paths])
-        self.n_iter_ = max(len(self.path_), 1)
-        self.stop_reason_ = fit.reason
-        self.__dict__.pop("basis_", None)
-        if fit.kernel is not None:
-            self.basis_ = fit.rows.X[union]
-
-    # --- predicting ----------------------------------------------------------------------------
-
-    def _checked(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "_machines_")
-        return to_numpy(check_predict_inputs(self, X))
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the log odds, (N,), or those of each class against the rest, (N, n_classes).
-
-        They are averaged over the posterior: the latent function, drawn towards zero where it is
-        uncertain.
-        """
-        X = self._checked(X)
-        latent = np.column_stack([machine.log_odds(X) for machine in self._machines_])
-        return latent[:, 0] if len(self.classes_) == 2 else latent
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, (N, n_classes), averaged over the posterior."""
-        X = self._checked(X)
-        return class_probabilities(self._machines_, X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable class of each row, (N,)."""
-        latent = self.decision_function(X)
-        places = (latent > 0).astype(np.intp) if latent.ndim == 1 else np.argmax(latent, axis=1)
-        return self.classes_[places]
+    def _store_modes(self, modes: list[Mode]) -> None:
+        self.log_evidence_ = np.array([mode.log_evidence for mode in modes])

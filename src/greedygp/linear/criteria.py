@@ -66,7 +66,7 @@ class GCV:
     `-g / h`. h < 0 < g: the better one of zero and infinity (this needs `u > gamma tr P`, so no
     projection has it). h = 0: the sign of g decides. Zero is replaced by a least value,
     alpha = 1/N for targets of unit variance and basis functions whose largest entry is one:
-    `zeta = s2 / (N t't / n) max|phi|^2`.
+    `zeta = s2 / (N t't / n) max|phi|^2`, or by `ridge` where that is less.
 
     The cost is a logarithm, so that changes are relative ones. GCV estimates nothing where `tr P`
     is next to nothing (with as many columns as rows it falls without end towards interpolation), so
@@ -78,15 +78,26 @@ class GCV:
         N, the sum of the weights.
     dof : float
         tr P of the empty model: N, less one for an intercept.
+
+    Attributes
+    ----------
+    ridge : float
+        The least zeta is not above it.
+    held : float or None
+        The noise variance that alpha and zeta are told apart by; None: (8) of the model as it is.
     """
 
     def __init__(self, rows: float, dof: float):
         self.rows, self.dof = rows, dof
+        self.ridge = np.inf
+        self.held: float | None = None
 
     def least(self, without: Without, state: LinearState) -> np.ndarray:
         """Return the smallest zeta that is used for each basis function."""
-        unexplained = self.noise(state) * max(self.dof, 1.0) / max(state.square, 1e-300)
-        return np.maximum(unexplained / self.rows * without.peak**2, LEAST_ZETA * without.norm)
+        noise = self.noise(state) if self.held is None else self.held
+        unexplained = noise * max(self.dof, 1.0) / max(state.square, 1e-300)
+        least = np.minimum(unexplained / self.rows * without.peak**2, self.ridge)
+        return np.maximum(least, LEAST_ZETA * without.norm)
 
     def optimum(self, without: Without, least: np.ndarray) -> np.ndarray:
         """Return the best zeta of each basis function (appendix I)."""

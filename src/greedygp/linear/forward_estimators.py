@@ -41,6 +41,8 @@ class OLSRegressor(LinearRegressor):
         variance that may stay unexplained.
     cv : int or scikit-learn splitter
         Folds for the width, where `kernel` is None.
+    time_limit : float or None
+        Seconds after which the fit ends with what it has; a width is searched for half of them.
     random_state : int, RandomState or None
         Chooses the rows and folds for the width.
 
@@ -80,6 +82,7 @@ class OLSRegressor(LinearRegressor):
         patience: int | None = 10,
         tol: float = 1e-4,
         cv: Any = 5,
+        time_limit: float | None = None,
         random_state: Any = None,
     ):
         self.kernel = kernel
@@ -89,11 +92,12 @@ class OLSRegressor(LinearRegressor):
         self.patience = patience
         self.tol = tol
         self.cv = cv
+        self.time_limit = time_limit
         self.random_state = random_state
 
     def _algorithm(self) -> OrthogonalLeastSquares:
         return OrthogonalLeastSquares(
-            float(self.tol), self.max_basis, self.patience, self.criterion
+            float(self.tol), self.max_basis, self.patience, criterion=self.criterion
         )
 
     def _store_selection(self, selection: OrthogonalSelection, path: Path) -> None:
@@ -104,8 +108,8 @@ class RFSRegressor(LinearRegressor):
     """Regularised forward selection: one ridge for all weights, chosen again after each addition.
 
     Basis functions are added one at a time, each time the one that lowers the penalised squared
-    error most; the ridge is then set to the minimum of generalised cross-validation (GCV), whose
-    minimum over the sizes decides how many are kept.
+    error most; where it pays, the ridge is then set to the minimum of generalised cross-validation
+    (GCV), whose minimum over the sizes decides how many are kept.
 
     Parameters
     ----------
@@ -117,11 +121,14 @@ class RFSRegressor(LinearRegressor):
     patience : int or None
         Steps without a new minimum of GCV before stopping; None: run to `max_basis`.
     tol : float
-        Relative decrease of GCV that counts as one.
+        Relative decrease of GCV that counts as one, and that is worth a new ridge. The ridge of
+        the model that is kept is the best one in any case.
     working_set : int or None
         Random candidates looked at for an addition; None: all.
     cv : int or scikit-learn splitter
         Folds for the width, where `kernel` is None.
+    time_limit : float or None
+        Seconds after which the fit ends with what it has; a width is searched for half of them.
     random_state : int, RandomState or None
         Chooses the rows and folds for the width, and the working sets.
 
@@ -158,10 +165,11 @@ class RFSRegressor(LinearRegressor):
         kernel: Kernel | ScikitLearnKernel | str | None = None,
         fit_intercept: bool = True,
         max_basis: int | None = None,
-        patience: int | None = 10,
+        patience: int | None = 20,
         tol: float = 1e-4,
         working_set: int | None = None,
         cv: Any = 5,
+        time_limit: float | None = None,
         random_state: Any = None,
     ):
         self.kernel = kernel
@@ -171,11 +179,12 @@ class RFSRegressor(LinearRegressor):
         self.tol = tol
         self.working_set = working_set
         self.cv = cv
+        self.time_limit = time_limit
         self.random_state = random_state
 
     def _algorithm(self) -> RegularisedForwardSelection:
         return RegularisedForwardSelection(
-            float(self.tol), self.max_basis, self.patience, self.working_set
+            float(self.tol), self.max_basis, self.patience, working_set=self.working_set
         )
 
     def _store_selection(self, selection: RidgeSelection, path: Path) -> None:

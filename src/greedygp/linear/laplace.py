@@ -28,13 +28,14 @@ import scipy.linalg
 from scipy.special import expit
 
 from greedygp.greedy import Action, GreedyModel, Path, Stopping, run
-from greedygp.linear.algorithms import FastAlgorithm, Watch
+from greedygp.linear.algorithms import ClassificationAlgorithm, Watch
 from greedygp.linear.candidates import candidates_of
 from greedygp.linear.criteria import Evidence
 from greedygp.linear.dictionary import Dictionary
 from greedygp.linear.posterior import Mode
 from greedygp.linear.selection import FastSelection, LinearSelection
 from greedygp.linear.state import LinearState
+from greedygp.progress import NEVER, Deadline
 
 __all__ = ["FastRVMClassification", "LaplaceProblem", "LaplaceSelection", "find_mode"]
 
@@ -203,6 +204,7 @@ class LaplaceSelection(GreedyModel):
         self, problem: LaplaceProblem, algorithm: FastRVMClassification, rng: np.random.Generator
     ):
         self.problem, self.algorithm, self.rng = problem, algorithm, rng
+        self.deadline = NEVER
         self.tol = algorithm.tol * float(np.sum(problem.weights))
         self.mode = self.best = problem.mode([], np.empty(0), {})
         self.actions = Path(LinearSelection.fields)
@@ -229,7 +231,7 @@ class LaplaceSelection(GreedyModel):
         """Change the model as if it were one for regression, and find its mode, in place."""
         state = self.problem.linearised(self.mode)
         selection = LinearisedSelection(state, self.algorithm, self.tol, self.rng)
-        stopping = Stopping(max_steps=self.algorithm.max_iter)
+        stopping = Stopping(max_steps=self.algorithm.max_iter, deadline=self.deadline)
         reason = run(selection, stopping, path=self.actions).reason
         start = dict(zip(state.chosen, state.w, strict=True)) | {-1: self.mode.intercept}
         self.mode = self.problem.mode(state.chosen, state.zeta.copy(), start)
@@ -237,7 +239,7 @@ class LaplaceSelection(GreedyModel):
         self._misses = 0 if now > best + self.tol else self._misses + 1
         if now > best:
             self.best = self.mode
-        if reason in ("interrupted", "ill_conditioned"):
+        if reason in ("interrupted", "ill_conditioned", "time_limit"):
             self._reason = reason
         elif len(self.actions) == action.index or self._misses >= PATIENCE:
             self._reason = "converged"
@@ -247,23 +249,29 @@ class LaplaceSelection(GreedyModel):
 
 
 @dataclass(frozen=True)
-class FastRVMClassification(FastAlgorithm):
+class FastRVMClassification(ClassificationAlgorithm):
     """Maximise the approximate evidence of two classes.
 
     `tol` is an increase of the log evidence per row; other parameters as `FastAlgorithm`.
     """
 
+    step_name = "renewal"
+    problem = LaplaceProblem
+
     def start(self, problem: LaplaceProblem, rng: np.random.Generator) -> LaplaceSelection:
         """Return the empty model."""
         return LaplaceSelection(problem, self, rng)
 
-    def run(self, selection: LaplaceSelection, watch: Watch | None = None) -> Path:
-        """Renew until nothing changes; `watch` is called after every renewal.
+    def run(
+        self, selection: LaplaceSelection, watch: Watch | None = None, deadline: Deadline = NEVER
+    ) -> Path:
+        """Renew until nothing changes or time is up; `watch` is called after every renewal.
 
         Returns
         -------
         Path
             The actions of all renewals; `selection.best` is the best model seen.
         """
-        selection.actions.reason = run(selection, Stopping(), watch).reason
+        selection.deadline = deadline
+        selection.actions.reason = run(selection, Stopping(deadline=deadline), watch).reason
         return selection.actions

@@ -34,6 +34,8 @@ class LocalRidgeRegressor(StdMixin, LinearRegressor):
         The most cycles.
     cv : int or scikit-learn splitter
         Folds for the width, where `kernel` is None.
+    time_limit : float or None
+        Seconds after which the fit ends with what it has; a width is searched for half of them.
     random_state : int, RandomState or None
         Chooses the rows and folds for the width.
 
@@ -44,7 +46,7 @@ class LocalRidgeRegressor(StdMixin, LinearRegressor):
     n_iter_ : int
         Cycles.
     stop_reason_ : str
-        "converged", "max_iter", "callback" or "interrupted".
+        "converged", "max_iter", "time_limit", "callback" or "interrupted".
     path_ : structured array with the fields action, index, value, seconds
         One line for each change; `value` is GCV after it.
 
@@ -73,6 +75,7 @@ class LocalRidgeRegressor(StdMixin, LinearRegressor):
         tol: float = 1e-4,
         max_iter: int = 100,
         cv: Any = 5,
+        time_limit: float | None = None,
         random_state: Any = None,
     ):
         self.kernel = kernel
@@ -80,6 +83,7 @@ class LocalRidgeRegressor(StdMixin, LinearRegressor):
         self.tol = tol
         self.max_iter = max_iter
         self.cv = cv
+        self.time_limit = time_limit
         self.random_state = random_state
 
     def _algorithm(self) -> LocalRidge:

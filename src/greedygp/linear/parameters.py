@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 
 from greedygp.kernels import Kernel
+from greedygp.linear.gcv_selection import FIRST, STARTS
 from greedygp.linear.orthogonal_selection import CRITERIA
 from greedygp.validation import (
     check_choice,
@@ -24,6 +25,8 @@ __all__ = ["FastParameters", "check_parameters"]
 class FastParameters:
     """The parameters of the estimators that add, re-estimate and delete basis functions."""
 
+    time_limit: float | None = None  # of models that were saved before there was one
+
     def __init__(
         self,
         *,
@@ -34,6 +37,7 @@ class FastParameters:
         max_iter: int = 10_000,
         working_set: int | None = None,
         cv: Any = 5,
+        time_limit: float | None = None,
         random_state: Any = None,
     ):
         self.kernel = kernel
@@ -43,6 +47,7 @@ class FastParameters:
         self.max_iter = max_iter
         self.working_set = working_set
         self.cv = cv
+        self.time_limit = time_limit
         self.random_state = random_state
 
 
@@ -57,9 +62,13 @@ def check_parameters(estimator: Any) -> None:
     check_integer("max_iter", parameters.get("max_iter", 1), 1)
     check_number("tol", parameters["tol"], least=0)
     check_number("noise_variance", parameters.get("noise_variance"), above=0, or_none=True)
+    if "start" in parameters:
+        check_choice("start", parameters["start"], STARTS)
+        check_choice("first", parameters["first"], FIRST)
     if "criterion" in parameters:
         check_choice("criterion", parameters["criterion"], CRITERIA)
     cv = parameters["cv"]
     if isinstance(cv, str) or not (hasattr(cv, "split") or np.iterable(cv)):
         check_integer("cv", cv, 2)
+    check_number("time_limit", parameters["time_limit"], above=0, or_none=True)
     check_seed(parameters["random_state"])

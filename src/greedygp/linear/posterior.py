@@ -15,7 +15,14 @@ from scipy.special import expit
 from greedygp.kernels import Kernel
 from greedygp.linear.dictionary import Dictionary
 
-__all__ = ["LatentFunction", "LinearModel", "Mode", "Solution", "class_probabilities"]
+__all__ = [
+    "CalibratedMode",
+    "LatentFunction",
+    "LinearModel",
+    "Mode",
+    "Solution",
+    "class_probabilities",
+]
 
 TILE_ENTRIES = 2**22
 
@@ -44,6 +51,13 @@ class Mode:
     intercept: float
     log_evidence: float
     covariance: np.ndarray  # of the weights, then of the intercept where there is one
+
+
+@dataclass
+class CalibratedMode(Mode):
+    """Weights of a regression on labels, with the calibration in them; no covariance is known."""
+
+    gcv: float = np.nan
 
 
 def _basis_functions(

@@ -20,7 +20,7 @@ from greedygp.greedy import Action, GreedyModel
 from greedygp.linear.candidates import Candidates
 from greedygp.linear.criteria import Criterion, Evidence
 from greedygp.linear.posterior import Solution
-from greedygp.linear.state import IllConditionedError, LinearState, Without
+from greedygp.linear.state import IllConditionedError, LinearState
 
 __all__ = ["FastSelection", "LinearSelection", "RelevanceSelection"]
 
@@ -58,12 +58,12 @@ class BestChanges:
     @property
     def best(self) -> int:
         """The place of the best one."""
-        return int(np.argmax(self.gain))
+        return int(self.gain.argmax())
 
     @property
     def best_gain(self) -> float:
         """Its gain; minus infinity where there is none."""
-        return float(np.max(self.gain, initial=-np.inf))
+        return float(self.gain[self.gain.argmax()]) if len(self.gain) else -np.inf
 
 
 class FastSelection(LinearSelection):
@@ -132,8 +132,8 @@ class FastSelection(LinearSelection):
             return BestChanges(np.empty(0), np.empty(0))
         without = self.state.without_each()
         least = np.minimum(self.criterion.least(without, self.state), zeta)
-        best = self._optimum(without, least)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            best = self.criterion.optimum(without, least)
             gain = self.criterion.change(without, zeta) - self.criterion.change(without, best)
         known = without.gamma > LEAST_SHARE * (without.gamma + zeta)
         return BestChanges(best, np.where(known & np.isfinite(gain), gain, -np.inf))
@@ -142,15 +142,12 @@ class FastSelection(LinearSelection):
         """Return the best addition of each candidate, as far as is known."""
         self._stale = False
         without = self.candidates.without()
-        zeta = self._optimum(without, self.criterion.least(without, self.state))
+        least = self.criterion.least(without, self.state)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            zeta = self.criterion.optimum(without, least)
             gain = -self.criterion.change(without, zeta)
         possible = self.candidates.open() & np.isfinite(gain) & np.isfinite(zeta)
         return BestChanges(zeta, np.where(possible, gain, -np.inf))
-
-    def _optimum(self, without: Without, least: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return self.criterion.optimum(without, least)
 
     def done(self) -> str | None:
         """Return "exact" where next to nothing of the target is left unexplained."""
@@ -172,18 +169,19 @@ class FastSelection(LinearSelection):
         assert self._outside is not None
         inside, outside = self.inside(), self._outside
         full = self.max_basis is not None and self.state.size >= self.max_basis
-        out_gain = -np.inf if full else outside.best_gain
-        if self._stale and max(out_gain, self.tol) >= inside.best_gain:
+        in_gain, out_gain = inside.best_gain, -np.inf if full else outside.best_gain
+        if self._stale and max(out_gain, self.tol) >= in_gain:
             if not self.candidates.refresh():
                 self._compute_afresh()
                 inside = self.inside()
+                in_gain = inside.best_gain
             self._outside = outside = self._look_outside()
             out_gain = -np.inf if full else outside.best_gain
-        gain = max(inside.best_gain, out_gain)
+        gain = max(in_gain, out_gain)
         if gain <= self.tol:
             return None
         self._misses = 0
-        if out_gain > inside.best_gain:
+        if out_gain > in_gain:
             place = outside.best
             index, zeta = int(self.candidates.indices[place]), float(outside.zeta[place])
             return Action(index, -gain, "add", (place, zeta))

@@ -32,6 +32,7 @@ by a Cholesky factor, O(m^3 + N m).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -219,8 +220,8 @@ class LinearState:
     def _solve(self, right: np.ndarray, solution: np.ndarray) -> np.ndarray:
         """Return `S^-1 right`, an approximate solution improved; take note how bad it was."""
         residual = right - self.gram @ solution - self.zeta * solution
-        scale = float(np.max(np.abs(right), initial=TINY))
-        self.drift = max(self.drift, float(np.max(np.abs(residual), initial=0.0)) / scale)
+        share = float(residual @ residual) / max(float(right @ right), TINY)
+        self.drift = max(self.drift, math.sqrt(share))
         return solution + self.inverse @ residual
 
     def _follow(self, change: RankOne, log_ratio: float) -> None:

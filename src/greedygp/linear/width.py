@@ -5,6 +5,11 @@ median distance between rows. Factors on a coarse grid are tried, then the neigh
 one on a grid twice as fine. Squared distances are computed once for all folds and widths. At most
 `SUBSET_ROWS` random rows take part.
 
+Narrow widths cost most, because their models are large, so wide ones are tried first. A width is
+given up as soon as the folds so far have more error than all folds of the best width, which changes
+nothing. The narrowest is not tried at all where the one before was worse than a wider one and half
+of the largest error is explained.
+
 Rows that are equal in inputs and target are one row with a weight, so that weights and repeated
 rows choose the same width, and copies of a row never are in training and test at once. A splitter
 of the user's is given the rows as they are.
@@ -20,15 +25,19 @@ from sklearn.model_selection import check_cv
 
 from greedygp.kernels import Gaussian
 from greedygp.linear.dictionary import Dictionary
+from greedygp.progress import NEVER, Deadline
 from greedygp.threads import serial_blas
 
 __all__ = ["SUBSET_ROWS", "Predictor", "WidthSearch", "feature_scales"]
 
 SUBSET_ROWS = 1000
-COARSE = (0.25, 0.5, 1.0, 2.0, 4.0)  # widths tried first, in units of the median distance
+COARSE = (4.0, 2.0, 1.0, 0.5, 0.25)  # widths tried first, in units of the median distance
+EXPLAINED = 0.5  # share of the largest error that is low enough not to look at narrower widths
+SEARCH_SHARE = 0.5  # of the time: the most that is spent on the width
 
 Predictor = Callable[[np.ndarray], np.ndarray]
-Fit = Callable[[Dictionary, np.ndarray], Predictor]
+Loss = Callable[..., np.ndarray]
+Fit = Callable[[Dictionary, np.ndarray, Deadline], Predictor]
 
 
 def feature_scales(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -96,24 +105,29 @@ class WidthSearch:
         """Return the kernel of a width, over features as they came."""
         return Gaussian(length_scale=(factor * self.unit * self.scales).tolist())
 
-    def best(self, fit: Fit, loss: Callable[..., np.ndarray]) -> float:
+    def best(self, fit: Fit, loss: Loss, deadline: Deadline = NEVER) -> float:
         """Return the best factor.
 
         Parameters
         ----------
-        fit : callable (dictionary, y) -> predictor
+        fit : callable (dictionary, y, deadline) -> predictor
             The predictor is given the raw columns at test rows, (N', M).
         loss : callable (y, prediction) -> (N',) array
+            Not negative.
+        deadline : Deadline
+            No width is tried after it. One that it cuts short does not count, unless it is the
+            first.
         """
         if len(self.folds) == 0 or len(self.y) < 2:
             return 1.0
         # Many short calls, by turns of NumPy's BLAS and SciPy's: their threads would only spin.
         with serial_blas(1):
             for factor in COARSE:
-                self._try(factor, fit, loss)
+                if not self._too_narrow(factor):
+                    self._try(factor, fit, loss, deadline)
             best = self._lowest()
             for factor in (best / np.sqrt(2.0), best * np.sqrt(2.0)):
-                self._try(float(factor), fit, loss)
+                self._try(float(factor), fit, loss, deadline)
         return self._lowest()
 
     def _lowest(self) -> float:
@@ -121,7 +135,18 @@ class WidthSearch:
         lowest = min(self.errors.values())
         return max(f for f, error in self.errors.items() if error <= lowest * (1.0 + 1e-9))
 
-    def _try(self, factor: float, fit: Fit, loss: Callable[..., np.ndarray]) -> None:
+    def _too_narrow(self, factor: float) -> bool:
+        """Tell whether the last of the coarse widths need not be tried."""
+        if factor != COARSE[-1] or len(self.errors) < len(COARSE) - 1:
+            return False
+        errors = list(self.errors.values())
+        lowest = min(errors)
+        return errors[-1] > errors[-2] and lowest <= EXPLAINED * max(errors)
+
+    def _try(self, factor: float, fit: Fit, loss: Loss, deadline: Deadline) -> None:
+        if self.errors and deadline.passed:
+            return
+        lowest = min(self.errors.values(), default=np.inf)
         K = np.exp(self.squares * (-0.5 / (factor * self.unit) ** 2))
         total = 0.0
         for train, test in self.folds:
@@ -131,10 +156,13 @@ class WidthSearch:
                 None if np.all(weights == 1.0) else weights,
                 self.intercept,
             )
-            predictor = fit(dictionary, self.y[train])
+            predictor = fit(dictionary, self.y[train], deadline)
             losses = loss(self.y[test], predictor(K[np.ix_(test, train)]))
             total += float(self.weights[test] @ losses)
-        self.errors[factor] = total
+            if total > lowest * (1.0 + 1e-9):  # the folds that are left can only add to it
+                break
+        if not (self.errors and deadline.passed):
+            self.errors[factor] = total
 
 
 def _distinct(X, y, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

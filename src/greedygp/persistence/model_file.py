@@ -106,7 +106,7 @@ def portable(value: Any, _known: dict[int, Any] | None = None) -> Any:
     known: dict[int, Any] = {} if _known is None else _known
     if id(value) in known:
         return known[id(value)][1]
-    if is_foreign(value):
+    if is_foreign(value) and not isinstance(value, type):
         copy: Any = to_numpy(value)
     elif type(value) is dict:
         copy = {key: portable(item, known) for key, item in value.items()}

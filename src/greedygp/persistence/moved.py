@@ -16,7 +16,12 @@ __all__ = ["MOVED", "name_of_today"]
 MOVED: dict[str, str] = {
     "greedygp.dense.solver.Limits": "greedygp.dense.solving.Limits",
     "greedygp.dense.solvers.SolverOptions": "greedygp.dense.solvers.options.SolverOptions",
+    "greedygp.tables.encoder.Column": "greedygp.tables.columns.Column",
+    "greedygp.tables.encoder.Encoder": "greedygp.tables.earlier.EarlierEncoder",
     "greedygp.linear.classifier._Latent": "greedygp.linear.posterior.LatentFunction",
+    "greedygp.linear.estimator.FastRVMRegressor": (
+        "greedygp.linear.relevance_estimator.FastRVMRegressor"
+    ),
     "greedygp.linear.laplace.Mode": "greedygp.linear.posterior.Mode",
     "greedygp.linear.model.LinearModel": "greedygp.linear.posterior.LinearModel",
     "greedygp.linear.rivals.LocalRidgeRegressor": (

@@ -19,11 +19,13 @@ from greedygp.metrics import coverage, pit
 __all__ = [
     "Calibration",
     "PathCurve",
+    "Ranking",
     "Reliability",
     "Trace",
     "calibration",
     "learning_traces",
     "plane",
+    "ranking",
     "reliability",
     "selection_paths",
     "slopes",
@@ -136,18 +138,27 @@ class Trace:
 
 
 def learning_traces(model: Any) -> list[Trace]:
-    """Return how the objective fell: by rounds of learning, or by a solver's iterations.
+    """Return how the objective fell: by iterations of learning, and by a solver's.
 
-    Of a classifier with one model for each class, that of the first.
+    Of a classifier with one model for each class, that of the first. Models that were saved before
+    iterations were kept have two points for each round.
     """
     estimator = estimator_of(model)
     traces = []
     objective = str(getattr(estimator, "objective", "objective"))
-    for rounds in each(getattr(estimator, "rounds_", None))[:1]:
-        ends = np.cumsum(rounds["n_iter"])
-        x = np.column_stack([ends - rounds["n_iter"], ends]).ravel()
-        y = np.column_stack([rounds["value_before"], rounds["value"]]).ravel()
-        traces.append(Trace(MEASURES.get(objective, objective), "iteration", x.astype(float), y))
+    objective = getattr(estimator, "objective_", None) or objective
+    name = MEASURES.get(objective, objective)
+    if hasattr(estimator, "trace_"):
+        for trace in each(estimator.trace_)[:1]:
+            # A round begins where the one before ended.
+            x = np.arange(len(trace), dtype=float) - trace["round"]
+            traces.append(Trace(name, "iteration", x, trace["value"]))
+    else:
+        for rounds in each(getattr(estimator, "rounds_", None))[:1]:
+            ends = np.cumsum(rounds["n_iter"])
+            x = np.column_stack([ends - rounds["n_iter"], ends]).ravel().astype(float)
+            y = np.column_stack([rounds["value_before"], rounds["value"]]).ravel()
+            traces.append(Trace(name, "iteration", x, y))
     history = getattr(estimator, "history_", None)
     names = getattr(getattr(history, "dtype", None), "names", None) or ()
     for key in names:
@@ -159,8 +170,11 @@ def learning_traces(model: Any) -> list[Trace]:
 
 # ------------------------------------------------------------------------------- relevance
 
+# A slope takes predictions of every row for each feature, and each of these takes all features.
+ROWS_TIMES_FEATURES, ROWS_FOR_SLOPES = 15_000, (30, 300)
 
-def slopes(model: Any, X: ArrayLike, rows: int = 300) -> np.ndarray:
+
+def slopes(model: Any, X: ArrayLike, rows: int | None = None) -> np.ndarray:
     """Return how strongly the predictions vary with each feature.
 
     It is the root mean square, over rows of X, of the slope of the predicted mean (of the
@@ -172,8 +186,8 @@ def slopes(model: Any, X: ArrayLike, rows: int = 300) -> np.ndarray:
     model : fitted estimator
     X : (n, features) array
         Inputs of the estimator itself.
-    rows : int
-        The most rows to use, drawn at random.
+    rows : int, optional
+        The most rows to use, drawn at random; None: 300, and fewer where there are many features.
 
     Returns
     -------
@@ -182,6 +196,8 @@ def slopes(model: Any, X: ArrayLike, rows: int = 300) -> np.ndarray:
     estimator = estimator_of(model)
     X = np.asarray(to_numpy(X), dtype=np.float64)
     scale = np.std(X, axis=0)
+    if rows is None:
+        rows = int(np.clip(ROWS_TIMES_FEATURES // X.shape[1], *ROWS_FOR_SLOPES))
     if len(X) > rows:
         X = X[np.random.default_rng(0).choice(len(X), rows, replace=False)]
     names = ("predict_proba", "decision_function", "predict")
@@ -204,7 +220,8 @@ def plane(
     ----------
     X, basis : (rows, features), (m, features) arrays
     weights : (features,) array or None
-        Relevance: the two most relevant features are taken; None: principal components of X.
+        Relevance: the two most relevant features are taken, of those with more than two values if
+        there are two; None: principal components of X.
     names : list of str
 
     Returns
@@ -217,7 +234,10 @@ def plane(
         zeros = np.zeros((len(X), 1)), np.zeros((len(basis), 1))
         return np.hstack([X, zeros[0]]), np.hstack([basis, zeros[1]]), (names[0], "")
     if weights is not None:
-        first, second = np.argsort(-np.asarray(weights), kind="stable")[:2]
+        # Features of two values, such as marks and words, would draw two lines.
+        spread = [len(np.unique(column[:1000])) > 2 for column in X.T]
+        best = np.lexsort([-np.asarray(weights), np.logical_not(spread)])
+        first, second = best[:2] if sum(spread) >= 2 else np.argsort(-np.asarray(weights))[:2]
         chosen = [first, second]
         return X[:, chosen], basis[:, chosen], (names[first], names[second])
     centre = X.mean(axis=0)
@@ -305,3 +325,48 @@ def reliability(
     accuracy = np.bincount(place, right, bins)[some] / count[some]
     gap = float(np.sum(count[some] * np.abs(confidence - accuracy)) / len(top))
     return Reliability(confidence, accuracy, count[some], gap)
+
+
+@dataclass
+class Ranking:
+    """How well one class is told from the others at every threshold of its probability.
+
+    Attributes
+    ----------
+    threshold, recall, precision, false_alarms : (thresholds,) arrays
+        From the highest threshold to the lowest. A row counts as found where its probability
+        reaches the threshold. Recall is the share of the class that is found, precision the share
+        of the found rows that belong to it, `false_alarms` the share of the others that is found.
+    roc_auc : float
+        Area under recall as a function of the false alarms: 0.5 by chance, 1 if perfect.
+    average_precision : float
+    """
+
+    threshold: np.ndarray
+    recall: np.ndarray
+    precision: np.ndarray
+    false_alarms: np.ndarray
+    roc_auc: float
+    average_precision: float
+
+
+def ranking(is_class: ArrayLike, probability: ArrayLike) -> Ranking:
+    """Return what every threshold of a probability finds.
+
+    Parameters
+    ----------
+    is_class : (rows,) bool array
+        Which rows belong to the class; some do and some do not.
+    probability : (rows,) array
+    """
+    true, score = np.asarray(is_class, dtype=bool), np.asarray(probability, dtype=np.float64)
+    order = np.argsort(-score, kind="stable")
+    true, score = true[order], score[order]
+    last = np.append(np.flatnonzero(np.diff(score)), len(score) - 1)  # of each threshold's rows
+    found, alarms = np.cumsum(true)[last], np.cumsum(~true)[last]
+    recall, false_alarms = found / found[-1], alarms / alarms[-1]
+    precision = found / (found + alarms)
+    rise, run = np.diff(recall, prepend=0.0), np.diff(false_alarms, prepend=0.0)
+    area = float(np.sum(run * (recall - 0.5 * rise)))
+    average = float(np.sum(rise * precision))
+    return Ranking(score[last], recall, precision, false_alarms, area, average)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from greedygp.fitted import estimator_of, relevance
+from greedygp.inputs import input_names
 from greedygp.plotting.axes import axes_for, fitted_attribute
 from greedygp.plotting.curves import slopes
 from greedygp.validation import check_choice
@@ -88,7 +89,7 @@ class RelevanceDisplay:
         values = slopes(estimator, X) if method == "slope" else relevance(estimator, X)
         values = fitted_attribute(inner, values, "kernel with one length scale per feature")
         if feature_names is None:
-            known = getattr(inner, "feature_names_in_", None)
+            known = input_names(inner)
             feature_names = [f"x{k}" for k in range(len(values))] if known is None else list(known)
         if len(feature_names) != len(values):
             raise ValueError(

@@ -36,8 +36,8 @@ def write_report(trained: Trained, path: str | Path, judged_on: str | None = Non
     >>> trained = train(table, Recipe("target", settings={"max_basis": 5, "max_iter": 2}))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     text = write_report(trained, f"{folder}/report.html").read_text()
-    >>> text.count("<section")
-    8
+    >>> "How good is it?" in text
+    True
     """
     if judged_on is None:
         count = len(trained.rows)

@@ -47,7 +47,7 @@ def permutation_importance(
     model, said = trained.model, trained.predictions
     if said is None or len(said.y) < 10:
         return None
-    names = [column.name for column in model.encoder.columns]
+    names = [column.name for column in model.encoder.columns_]
     chosen = sorted(names, key=lambda name: -relevance.get(name, 0.0))[:MOST_COLUMNS]
     some = np.random.default_rng(0).permutation(len(said.y))[:MOST_ROWS]
     rows = _MixedRows(model.estimator, X[some], _place_of_each_feature(model.encoder, chosen))
@@ -69,7 +69,7 @@ def permutation_importance(
 def _place_of_each_feature(encoder: Any, chosen: list[str]) -> np.ndarray:
     """Return the place among the chosen columns that each feature comes from; -1: from another."""
     place = {name: k for k, name in enumerate(chosen)}
-    return np.array([place.get(encoder.columns[k].name, -1) for k in encoder.groups])
+    return np.array([place.get(encoder.columns_[k].name, -1) for k in encoder.groups])
 
 
 class _MixedRows(BaseEstimator):

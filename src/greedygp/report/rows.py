@@ -8,7 +8,7 @@ import numpy as np
 
 from greedygp.tables.model import TableModel
 from greedygp.tables.problems import ColumnProblem, DataProblem, did_you_mean, row_number
-from greedygp.tables.targets import labels_of, numbers_of, take_target
+from greedygp.tables.targets import labels_of, numbers_of, rows_of, take_target
 from greedygp.tables.training import Predictions, Trained, predictions_of, split
 from greedygp.tables.values import to_numbers
 
@@ -38,7 +38,7 @@ def judge_again(model: TableModel, table: pandas.DataFrame, digest: str) -> tupl
         )
     facts = model.facts
     recipe = facts.get("recipe", {})
-    kept = table[model.target].notna().to_numpy()
+    kept, _ = rows_of(table, model.target)
     if not kept.any():
         raise DataProblem(f"No row has a value of the target {model.target!r}.")
     rows = table[kept]

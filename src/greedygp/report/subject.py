@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from greedygp.plotting import curves
+from greedygp.report.places import Places, places_of
 from greedygp.tables.model import TableModel
 from greedygp.tables.training import Predictions, Trained
 
@@ -38,6 +39,11 @@ class Figure:
     caption: str
     switches: str = field(default="")
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it needs the whole width: for several charts that are all shown at once."""
+        return len(self.charts) > 1 and self.key not in ("relevance", "predictions")
+
 
 class Subject:
     """A model, the rows it was judged on, and what several figures need of them.
@@ -54,6 +60,7 @@ class Subject:
 
     def __init__(self, trained: Trained):
         self.trained = trained
+        self._places: dict[str, Places] = {}
         n = len(trained.rows)
         self.shown = np.arange(n)
         if n > MOST_POINTS:
@@ -76,6 +83,19 @@ class Subject:
         n = len(self.trained.rows)
         few = len(self.shown) < n
         return f" {len(self.shown)} of {n} rows, drawn at random." if few else ""
+
+    @property
+    def targets(self) -> np.ndarray:
+        """The targets of the rows; empty where the model was not judged."""
+        said = self.trained.predictions
+        return np.empty(0) if said is None else said.y
+
+    def places(self, name: str) -> Places:
+        """Return where the rows stand along a column."""
+        if name not in self._places:
+            column = next(c for c in self.model.encoder.columns_ if c.name == name)
+            self._places[name] = places_of(self.trained.rows[name], column)
+        return self._places[name]
 
     @cached_property
     def X(self) -> np.ndarray:

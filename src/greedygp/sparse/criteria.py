@@ -12,6 +12,10 @@ measure would be (lower is better). The class attributes say what a criterion ne
 * `exact_fitc`: under FITC the measure is FITC's own, so candidates that pass the screening are
   scored exactly (every one of them changes Lambda in every row).
 
+To add one, write a subclass and list it in `CRITERIA`. What is known of the basis is in the
+properties of `SparseState`, what is known of each candidate in the attributes of `Candidates`: with
+`gain`, `d2` and `e2` the evidence and the posterior need one line each.
+
 Equation numbers (2)-(4) are those of Sundararajan, Keerthi and Shevade; (5)-(8) those of Keerthi
 and Chu.
 """

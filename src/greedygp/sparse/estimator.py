@@ -2,40 +2,58 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel as ScikitLearnKernel
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from greedygp import advice
 from greedygp.arrays import Array, Backend
 from greedygp.data import TrainingData
+from greedygp.exceptions import FitInterrupted
+from greedygp.inputs import HolesMixin
+from greedygp.jackknife import Influence
 from greedygp.kernels import Kernel
 from greedygp.prediction import PredictionMixin
 from greedygp.progress import Deadline
+from greedygp.rows.cluster import DaskRows
+from greedygp.sparse.checkpoint import checkpoint_of, kept_in
 from greedygp.sparse.criteria import CRITERIA
 from greedygp.sparse.fitting import FittedModel, SparseFit
+from greedygp.sparse.given import checked_store, training_data
+from greedygp.sparse.influence import SparseInfluence
 from greedygp.sparse.learning import SparseLearnt
+from greedygp.sparse.left_out import LeftOut, left_out_lazily, left_out_of_store
 from greedygp.sparse.parameters import check_parameters
-from greedygp.validation import check_predict_inputs, check_training_data, check_weights
+from greedygp.sparse.passes import model_of
+from greedygp.sparse.posterior import Posterior
+from greedygp.validation import check_predict_inputs, check_predict_store
+from greedygp.versions import CallbackSupportMixin, with_callbacks
 
 __all__ = ["SparseGPRegressor"]
 
 
 class SparseGPRegressor(
-    PredictionMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+    HolesMixin,
+    PredictionMixin,
+    CallbackSupportMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    BaseEstimator,
 ):
     """Sparse Gaussian process regression that chooses its own basis and learns by prediction.
 
     Basis vectors are taken from the training rows one at a time, each time the one that serves
     the criterion best. Hyperparameters, and then the positions of the basis vectors, are learnt by
-    an objective: by default the leave-one-out predictive density of the training rows, which is
-    known in closed form. See the user guide for the mathematics and the papers.
+    an objective: by default the variational bound or, where left-out rows speak for it, the
+    leave-one-out predictive density of the training rows, which is known in closed form. See the
+    user guide for the mathematics and the papers.
 
     Parameters
     ----------
@@ -48,7 +66,8 @@ class SparseGPRegressor(
         Whether the noise depends on the input: "input" learns its logarithm as a function of the
         inputs and of the predicted mean, from the errors of left-out rows; "auto" does so unless
         `noise_variance` is given, and keeps the function where it predicts left-out rows better
-        than one constant does. The mean does not depend on it.
+        than one constant does. Then noisier rows also count less for the mean, where that predicts
+        left-out rows better.
     criterion : {"matching_pursuit", "nlgpp", "loo_cve", "gpe", "nlml", "nlpp", "info_gain", \
 "random"}
         What a candidate is judged by: matching pursuit, leave-one-out predictive density,
@@ -57,7 +76,7 @@ class SparseGPRegressor(
     approximation : {"auto", "fitc", "dtc", "sor"}
         What is neglected; see the user guide. "auto": where the basis is refined by `nlgpp`, FITC
         and DTC are both tried for 15 iterations, and the one that predicts left-out rows better
-        goes on; DTC with `objective="vfe"`; else FITC. The basis is chosen by DTC's formulas, and
+        goes on; DTC with the objective `vfe`; else FITC. The basis is chosen by DTC's formulas, and
         `path_` holds their values, except that under "fitc" the criteria `nlml`, `loo_cve`,
         `nlgpp` and `gpe` are FITC's own (slow) unless the basis is refined afterwards.
     max_basis : int or None
@@ -67,8 +86,9 @@ class SparseGPRegressor(
         Random candidates in each step; None: all that are left (slow).
     cache_size : int
         Candidates carried from step to step (DTC and SoR); a round's first candidates then include
-        the last round's basis. For `matching_pursuit` the number of kernel rows held; its rounds
-        begin with random ones.
+        the last round's basis, where that was selected, too. For `matching_pursuit` the number of
+        kernel rows held, in all; at least `working_set`, and with no more than that all are new in
+        each step.
     patience : int, "auto" or None
         Steps without a new minimum of the measure (for `nlgpp`, or of the leave-one-out error)
         before stopping and going back to the minimum; None: run to `max_basis`; "auto": 20, or
@@ -77,10 +97,12 @@ class SparseGPRegressor(
         `random`, whose values only fall or mean nothing.
     tol : float
         Relative improvement of the measure that counts as a new minimum.
-    objective : {"nlgpp", "loo_cve", "gpe", "nlml", "vfe", None}
+    objective : {"nlgpp", "loo_cve", "gpe", "nlml", "vfe", "auto", None}
         What is learnt by: leave-one-out predictive density, leave-one-out squared error (for those
         who want the mean), leave-one-out expected squared error, evidence, variational bound (with
-        `approximation="dtc"` or "auto"). None: hyperparameters are held fixed.
+        `approximation="dtc"` or "auto"). "auto": where the basis is refined, `vfe` and `nlgpp` are
+        tried for 15 iterations each, and `nlgpp` goes on if it predicts left-out rows clearly
+        better, `vfe` otherwise; else `nlgpp`. None: hyperparameters are held fixed.
     rounds : int
         Rounds of selecting a basis and optimising for it. 0: the hyperparameters are those of the
         start, a full GP's evidence on at most 500 random rows.
@@ -94,6 +116,21 @@ class SparseGPRegressor(
         inputs move; 0: none.
     normalize_y : bool
         Whether targets are centred and scaled to unit variance for the fit.
+    learning_rows : int or None
+        Random rows that select the basis and learn the hyperparameters, where there are more; the
+        posterior has all rows. None: all rows learn.
+    memory_limit : float
+        Bytes that the state of rows may take, about; for rows on the host. Where more rows are to
+        learn, the basis is selected from as many of them as that allows, and the objective goes
+        over all of them in passes that keep nothing.
+    checkpoint : path or None
+        A file in which it is kept what the fit finds: selected bases, values and gradients. The
+        next fit to the same data goes on from there, after an interruption, a time limit or a
+        crash, and ends at the same model. It is removed when the fit is complete.
+    missing : {"error", "indicator"}
+        What becomes of missing values and words in X. "indicator": a missing number becomes the
+        median of its column, and a feature marks it; words and pandas' categoricals become a
+        feature per word.
     time_limit : float or None
         Seconds after which the fit ends with what it has.
     random_state : int, RandomState or None
@@ -117,11 +154,16 @@ class SparseGPRegressor(
     path_ : structured array with the fields index, value, score, seconds
         One line for each step of the selection that was kept; `value` is the measure after it in
         the units of the normalised y.
+    objective_ : str or None
+        What the model was learnt by, where `objective` left the choice to the fit; None: nothing
+        was learnt.
     objective_value_ : float
         The objective of the model, the guard included; with `rounds=0` the evidence on the subset
         of rows; NaN where nothing was learnt.
     rounds_ : structured array with the fields n_basis, value_before, value, n_iter, seconds
         One line for each round of learning: size, objective before and after, iterations, time.
+    trace_ : structured array with the fields round, iteration, value
+        The objective at the start of each round and after each of its iterations.
     n_iter_ : int
         Steps that the selection made (more than `n_basis_` where it went back to a minimum).
     stop_reason_ : str
@@ -146,6 +188,16 @@ class SparseGPRegressor(
     1.0
     """
 
+    _posterior: Posterior
+    learning_rows: int | None = 100_000  # of models from before these were parameters
+    memory_limit: float = 2.0**31
+    checkpoint: str | os.PathLike | None = None
+
+    _rows: SparseInfluence | None = None  # files of 0.1.0 lack it
+
+    kernel_: Kernel
+    noise_variance_: float
+
     def __init__(
         self,
         *,
@@ -161,10 +213,14 @@ class SparseGPRegressor(
         tol: float = 1e-6,
         objective: str | None = "nlgpp",
         rounds: int = 1,
-        max_iter: int = 70,
+        max_iter: int = 50,
         refine_basis: bool = True,
         guard: float = 0.1,
         normalize_y: bool = True,
+        learning_rows: int | None = 100_000,
+        memory_limit: float = 2.0**31,
+        checkpoint: str | os.PathLike | None = None,
+        missing: str = "error",
         time_limit: float | None = None,
         random_state: Any = None,
     ):
@@ -184,19 +240,26 @@ class SparseGPRegressor(
         self.refine_basis = refine_basis
         self.guard = guard
         self.normalize_y = normalize_y
+        self.learning_rows = learning_rows
+        self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
+        self.missing = missing
         self.time_limit = time_limit
         self.random_state = random_state
 
     # --- fitting -------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, candidates: Any = None) -> Self:
         """Choose a basis and fit.
 
         Parameters
         ----------
         X : (n, D) array-like
-            NumPy, pandas, lists; or torch tensors, which are worked on where they are.
+            NumPy, pandas, lists; torch tensors, which are worked on where they are; memory maps
+            (`np.memmap`), which are never read all at once; a :class:`~greedygp.RowSource`, which
+            has targets and weights, too; a Dask array or dataframe, which stays on the workers of
+            the current client, or :class:`~greedygp.DaskRows`.
         y : (n,) or (n, p) array-like
         sample_weight : (n,) array-like, optional
             A weight of w means the row w times; rows of weight 0 are left out.
@@ -209,27 +272,76 @@ class SparseGPRegressor(
         """
         check_parameters(self)
         deadline = Deadline.after(self.time_limit)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        X, y = check_training_data(self, X, y)
-        weights = check_weights(sample_weight, X)
-        inputs = None if candidates is None else self._check_candidates(X, candidates)
-        data = TrainingData(X, y, weights, self.normalize_y)
-        self._target_shape, self._scale = tuple(y.shape[1:]), data.scale
+        file = checkpoint_of(self.checkpoint)
+        seed = file.seed(check_random_state(self.random_state).randint(2**31))
+        rng = np.random.default_rng(seed)
+        data = training_data(self, X, y, sample_weight, rng)
+        inputs = None if candidates is None else self._check_candidates(data.X, candidates)
+        self._scale = data.scale
+        file.open(self, data, inputs)
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        fit = SparseFit(self, data, inputs, rng, deadline, given)
-        model = fit.run()
+        fit = SparseFit(self, data, inputs, rng, deadline, given, file)
+        with kept_in(file):
+            model = fit.run()
+            self._store(data, model)
+            if model.learnt.interrupted:
+                raise FitInterrupted(type(self).__name__)
+            if not deadline.passed:
+                file.remove()
         self._warn(model.learnt)
-        self._store(data, model)
         advice.warn(
             advice.of_sparse(
                 self,
                 data,
+                model.end.loo,
                 start_noise=model.start.noise_variance,
                 n_inputs=fit.inputs.shape[0],
                 chooses_size=CRITERIA[self.criterion].chooses_size,
             )
         )
         return self
+
+    def loo_predict(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> tuple[Array, Array]:
+        """Predict every training row from all the others, in closed form.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`
+            The rows that the model was fitted to. They are needed only where it does not keep what
+            it predicts of them, because it was fitted to rows outside the memory.
+
+        Returns
+        -------
+        mean, std : (n,) or (n, p) arrays
+            The leave-one-out mean and standard deviation (with noise) of each target; a row of
+            weight 0 was left out of the fit anyway. Of Dask collections they are Dask arrays.
+        """
+        check_is_fitted(self, "_posterior")
+        if X is None:
+            return super().loo_predict()
+        store = checked_store(clone(self), X, y, sample_weight)
+        check_predict_store(self, store)
+        model = model_of(self._posterior, store.backend)
+        if isinstance(store, DaskRows):
+            left_out = LeftOut(model, self._scale, self._noise)
+            return left_out_lazily(store, left_out, self._target_shape)
+        with store.backend.threads_over_blocks():
+            mean, variance = left_out_of_store(
+                store, model, self._scale, self._noise, self.memory_limit
+            )
+        std = store.backend.xp.sqrt(variance)
+        return self._scale.mean(mean, self._target_shape), self._scale.std(std, self._target_shape)
+
+    def _influence(self) -> Influence:
+        if self._rows is None:
+            raise ValueError(
+                'This model was saved by a version without method="jackknife+"; fit it again, or '
+                'use method="gaussian".'
+            )
+        assert isinstance(self._posterior, Posterior)
+        return self._rows.of(self._posterior)
 
     def _check_candidates(self, X: Array, candidates: Any) -> Array:
         if CRITERIA[self.criterion].needs_targets:
@@ -244,30 +356,24 @@ class SparseGPRegressor(
         return Backend(X).asarray(inputs)
 
     def _warn(self, learnt: SparseLearnt) -> None:
-        """Warn of what did not come to its end."""
-        path, sentences = learnt.selected.path, []
-        if learnt.interrupted:
-            sentences.append("Learning was interrupted; the model is the best one seen until then.")
-        elif not learnt.converged and not self.refine_basis and self.time_limit is None:
-            sentences.append(
+        """Warn of hyperparameters that did not settle."""
+        if not learnt.converged and not self.refine_basis and self.time_limit is None:
+            warnings.warn(
                 f"The hyperparameters had not settled after max_iter={self.max_iter} iterations; "
-                "raise max_iter or rounds, or give the kernel a better start."
+                "raise max_iter or rounds, or give the kernel a better start.",
+                ConvergenceWarning,
+                stacklevel=4,
             )
-        if path.reason == "interrupted":
-            sentences.append(
-                f"The fit was interrupted; the model holds the best of {len(path)} basis vectors."
-            )
-        for sentence in sentences:
-            warnings.warn(sentence, ConvergenceWarning, stacklevel=4)
 
     def _store(self, data: TrainingData, model: FittedModel) -> None:
         """Keep what predictions need, and what happened."""
         state, learnt = model.state, model.learnt
         selected, path = learnt.selected, learnt.selected.path
         self._posterior = model.posterior
-        self._loo, self._loo_dropped = model.loo, data.dropped
-        self._noise = model.noise
-        self.noise_model_ = "constant" if model.noise is None else "input"
+        self._loo, self._loo_dropped = model.end.loo_of_all, data.dropped
+        self._n_rows = data.n_given if data.whole is None else data.whole.survey.n_rows
+        self._noise, self._rows = model.end.noise, model.end.influence
+        self.noise_model_ = "constant" if self._noise is None else "input"
         self.kernel_, self.noise_variance_ = state.kernel, state.noise_variance
         self.approximation_ = state.approximation
         self.basis_ = 1.0 * state.basis
@@ -283,6 +389,7 @@ class SparseGPRegressor(
             del self.basis_indices_
         self.n_iter_ = len(path)
         self.stop_reason_ = path.reason
-        self.objective_value_ = learnt.value
+        self.objective_, self.objective_value_ = learnt.objective, learnt.value
         self.rounds_ = learnt.rounds_array()
+        self.trace_ = learnt.trace_array()
         self.jitter_, self.drift_ = state.jitter, state.drift

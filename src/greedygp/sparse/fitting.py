@@ -16,25 +16,27 @@ import numpy as np
 
 from greedygp.arrays import Array
 from greedygp.data import TrainingData
+from greedygp.flags import learn_with_flags
 from greedygp.greedy import Stopping
 from greedygp.hyperparameters import Point
-from greedygp.kernels.conversion import as_kernel
-from greedygp.noise import LeftOutRows, NoiseFunction, noise_for
+from greedygp.minimise import Minimum
+from greedygp.noise import noise_may_vary
 from greedygp.progress import Deadline, FitProgress
+from greedygp.sparse.checkpoint import NoFitCheckpoint
 from greedygp.sparse.criteria import CRITERIA, Criterion
+from greedygp.sparse.ending import Ended, Ending
 from greedygp.sparse.forward import SparseSelector
 from greedygp.sparse.learning import TRIAL_ITERATIONS, Learner, Schedule, SparseLearnt
-from greedygp.sparse.loo import loo_rows
+from greedygp.sparse.model import SparseModel
 from greedygp.sparse.objectives import OBJECTIVES
-from greedygp.sparse.parameters import first_approximation
+from greedygp.sparse.parameters import LARGEST_BASIS, first_approximation, first_objective
 from greedygp.sparse.posterior import Posterior
 from greedygp.sparse.selection import Selected, make_selector, select
 from greedygp.sparse.state import SparseState
-from greedygp.start import subset_evidence
+from greedygp.start import Given, subset_evidence
 
 __all__ = ["FittedModel", "SparseFit"]
 
-LARGEST_BASIS = 500  # unless the user wants more
 BASIS_PER_ROOT_ROW = 4.0  # basis vectors by default where they will be refined
 PATIENCE = 20
 START_ITERATIONS = 100  # of the evidence of a full GP on a subset of the rows
@@ -48,10 +50,9 @@ class FittedModel:
 
     start: Point  # the hyperparameters that it began with
     learnt: SparseLearnt  # hyperparameters, the selection that was kept, what happened in rounds
-    state: SparseState
+    state: SparseModel
     posterior: Posterior
-    noise: NoiseFunction | None  # None: constant
-    loo: tuple[Array, Array]  # mean (n, p) and variance (n,) of left-out rows, in the model's units
+    end: Ended  # what goes with it: noise, left-out rows
 
 
 class SparseFit:
@@ -69,6 +70,8 @@ class SparseFit:
         When to end with what there is.
     given : dict
         What `fit` was given, for the callbacks.
+    file : NoFitCheckpoint, optional
+        Where it is kept what the fit finds.
     """
 
     def __init__(
@@ -79,14 +82,18 @@ class SparseFit:
         rng: np.random.Generator,
         deadline: Deadline,
         given: dict[str, Any],
+        file: NoFitCheckpoint | None = None,
     ):
+        self.file = file or NoFitCheckpoint()
         self.options, self.data, self.rng, self.deadline = options, data, rng, deadline
+        self.given_data = data  # whose weights are those given; `data` may trust some rows less
         self.from_rows = candidates is None
         self.inputs = data.X if candidates is None else candidates
         self.rounds = 0 if options.objective is None else options.rounds
         self.refines = self.rounds > 0 and bool(options.refine_basis)
         self.approximation = first_approximation(options.approximation, options.objective)
         self.limit = self._limit()
+        self.given_start = Given.to(options, data.X.shape[1])
         self.progress = FitProgress(options, given, max(1, 2 * self.rounds))
 
     def run(self) -> FittedModel:
@@ -97,30 +104,45 @@ class SparseFit:
                 state, learnt = self.select_only(start, value)
             else:
                 state, learnt = self.learn(start)
-            self.progress.end(lambda: _attributes(state))
-            noise, loo = self.noise(state, learnt)
-            return FittedModel(start, learnt, state, Posterior(state), noise, loo)
+            if learnt.interrupted and state.size == 0:
+                raise KeyboardInterrupt
+            model = state
+            ending = Ending(self.options, self.data, self.given_data, self.rng, self.deadline)
+            try:
+                if not learnt.interrupted:
+                    model = ending.over_all_rows(state)
+                self.progress.end(lambda: _attributes(model))
+                end = ending.ended(model, learnt.interrupted)
+            except KeyboardInterrupt:  # what there is goes without the rest
+                learnt.interrupted = True
+                end = ending.ended(model, True)
+            return FittedModel(start, learnt, model, Posterior(model), end)
 
     # --- the start -----------------------------------------------------------------------------
 
     def start(self) -> tuple[Point, float]:
         """Return the hyperparameters to begin with, and their evidence on a subset of the rows."""
         options = self.options
-        kernel = as_kernel(options.kernel, self.data.X.shape[1])
-        noise = None if options.noise_variance is None else float(options.noise_variance)
+        kernel, noise = self.given_start.kernel, self.given_start.noise_variance
         if options.objective is None and kernel is not None and noise is not None:
             return Point(kernel, noise), np.nan
-        found = subset_evidence(
-            kernel,
-            noise,
-            *self.data.on_host(),
-            max_iter=START_ITERATIONS,
-            learn_kernel=options.objective is not None,
-            deadline=self.deadline.share(START_SHARE),
-            random_state=self.rng,
-        )
-        if found.interrupted:  # there is no model yet that could be kept
-            raise KeyboardInterrupt
+
+        def learn(data: TrainingData) -> Minimum[Point]:
+            return subset_evidence(
+                kernel,
+                noise,
+                *data.on_host(),
+                first_noise=self.given_start.first_noise,
+                max_iter=START_ITERATIONS,
+                learn_kernel=options.objective is not None,
+                deadline=self.deadline.share(START_SHARE),
+                random_state=self.rng,
+            )
+
+        if noise_may_vary(options):
+            found, self.data = learn_with_flags(learn, self.data, self.deadline, self.rng)
+        else:
+            found = learn(self.data)
         return found.point, found.value
 
     # --- selection -----------------------------------------------------------------------------
@@ -130,8 +152,9 @@ class SparseFit:
     ) -> Selected:
         """Return a basis chosen with the point's hyperparameters.
 
-        `previous` is the basis of the round before; `preparing` says that the basis is only to
-        prepare the round that refines, and any will do.
+        `previous` is the basis of the round before (at random where the last one refines, so that
+        it is no favourite); `preparing` says that the basis is only to prepare the round that
+        refines, and any will do.
         """
         criterion = CRITERIA["random" if preparing else self.options.criterion]
         share = 1.0
@@ -174,7 +197,7 @@ class SparseFit:
             working_set=self.options.working_set,
             cache_size=self.options.cache_size,
             rng=self.rng,
-            favourites=() if previous is None else previous.indices,
+            favourites=() if previous is None or self.refines else previous.indices,
         )
 
     def _limit(self) -> int:
@@ -193,23 +216,44 @@ class SparseFit:
 
     # --- the two ways to a model ---------------------------------------------------------------
 
-    def select_only(self, start: Point, value: float) -> tuple[SparseState, SparseLearnt]:
+    def select_only(self, start: Point, value: float) -> tuple[SparseModel, SparseLearnt]:
         """Select once, and rebuild the model exactly with the hyperparameters of the start."""
         selected = self.select(start)
         state = selected.state
         assert state is not None
         state.truncate(len(selected.indices), self.approximation)
-        return state, SparseLearnt(point=start, value=value, selected=selected)
+        interrupted = selected.path.reason == "interrupted"
+        learnt = SparseLearnt(
+            point=start,
+            value=value,
+            selected=selected,
+            objective=None if self.options.objective is None else "nlml",
+            interrupted=interrupted,
+        )
+        return state, learnt
 
-    def learn(self, start: Point) -> tuple[SparseState, SparseLearnt]:
+    def learn(self, start: Point) -> tuple[SparseModel, SparseLearnt]:
         """Select and learn in rounds; return the best model."""
         schedule = self._schedule()
-        learner = Learner(self.data, schedule, start)
-        steps = schedule.max_iter + len(schedule.rivals) * TRIAL_ITERATIONS
-        while learner.goes_on:
-            selected = self.select(learner.point, learner.previous, learner.preparing)
-            learner.round(selected, self._watch(learner, steps))
-        learnt, state = learner.result(), learner.objective.state
+        start = self.file.start(start)
+        learner = Learner(self.data, schedule, start, self.file)
+        trials = len(schedule.rivals) + schedule.tries_bound
+        steps = schedule.max_iter + trials * TRIAL_ITERATIONS
+        try:
+            while learner.goes_on:
+                selected = self.file.selection(
+                    lambda: self.select(learner.point, learner.previous, learner.preparing),
+                    self.inputs,
+                    self.rng,
+                )
+                learner.round(selected, self._watch(learner, steps))
+            learnt = learner.result()
+        except KeyboardInterrupt:
+            if learner.best is None:
+                raise
+            learner.best.interrupted = True
+            learnt = learner.result()
+        state = learner.objective.state
         assert state is not None
         return state, learnt
 
@@ -222,49 +266,27 @@ class SparseFit:
 
     def _schedule(self) -> Schedule:
         options = self.options
+        objective = first_objective(options.objective)
+        assert objective is not None
         left_to_fit = options.approximation == "auto"
-        compares = left_to_fit and OBJECTIVES[options.objective].compares_approximations
+        compares = left_to_fit and OBJECTIVES[objective].compares_approximations
         return Schedule(
-            objective=options.objective,
+            objective=objective,
             approximation=self.approximation,
             rivals=("dtc",) if compares else (),
+            tries_bound=options.objective == "auto"
+            and (left_to_fit or self.approximation == "dtc"),
             rounds=self.rounds,
             max_iter=options.max_iter,
             refine_basis=self.refines,
             guard=float(options.guard),
-            learn_noise=options.noise_variance is None,
+            learn_noise=self.given_start.noise_variance is None,
+            memory_limit=float(options.memory_limit),
             deadline=self.deadline,
         )
 
-    # --- the end -------------------------------------------------------------------------------
 
-    def noise(
-        self, state: SparseState, learnt: SparseLearnt
-    ) -> tuple[NoiseFunction | None, tuple[Array, Array]]:
-        """Return the noise as a function of the input, and what is predicted of left-out rows."""
-        mean, variance = self._left_out(state)
-        s2 = state.noise_variance
-        if state.size == 0 or learnt.interrupted or self.deadline.passed:
-            return None, (mean, variance)
-        noise = noise_for(
-            self.options,
-            lambda: LeftOutRows.of(*self.data.on_host(), mean, variance, s2),
-            self.rng,
-        )
-        if noise is not None:
-            variance = noise.instead_of_constant(variance, self.data.X, mean)
-        return noise, (mean, variance)
-
-    def _left_out(self, state: SparseState) -> tuple[Array, Array]:
-        """Return mean and variance of each row's target, had the row been left out."""
-        data, xp = self.data, self.data.backend.xp
-        residual = state.rows.concatenate(lambda block: loo_rows(state, block)[0])
-        variance = state.rows.concatenate(lambda block: loo_rows(state, block)[1])
-        mean = (xp.astype(data.y, residual.dtype) - residual).T
-        return xp.astype(mean, data.X.dtype), xp.astype(variance, data.X.dtype)
-
-
-def _attributes(state: SparseState | None) -> dict[str, Any]:
+def _attributes(state: SparseModel | None) -> dict[str, Any]:
     """Return the fitted attributes that predictions need, as they would be with this state."""
     assert state is not None
     return {

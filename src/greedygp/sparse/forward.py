@@ -49,8 +49,8 @@ class SparseSelector(ForwardSelection):
     cache_size : int
     rng : numpy.random.Generator
     favourites : sequence of int
-        Candidates that have proved good before. Only selectors with a cache of scored candidates
-        (`refitting.py`) make use of them.
+        The basis of the round before, where that was selected, too. Selectors with a cache begin
+        with it.
     """
 
     def __init__(

@@ -19,19 +19,23 @@ where `V_bar V'` needs no product over the rows but `Z kappa Z'`:
 The kernel contracts both with its own derivatives. Under FITC the whitening itself depends on the
 basis: a row's `lam` has an adjoint of its own, which returns through `k` and `q`. The cost is
 O(n m^2 + n m D).
+
+A gradient knows no rows but those of the block that it is shown. Its caller goes over the blocks
+and adds up: `products` first (where the objective has them), then `last_pass`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from greedygp.arrays import Array, to_numpy
 from greedygp.hyperparameters import Evaluation
+from greedygp.sparse.model import SparseModel
 from greedygp.sparse.row_state import SparseRows
-from greedygp.sparse.state import SparseState
 
 __all__ = ["EvidenceGradient", "Gradient", "PredictionGradient", "RowAdjoints"]
 
@@ -55,35 +59,46 @@ class RowAdjoints:
 
 
 class Gradient:
-    """The gradient at one state: a pass over the rows, and the basis' part.
+    """The gradient at one model: a pass over the rows, and the basis' part.
 
     Parameters
     ----------
-    state : SparseState
-    adjoints : list of RowAdjoints
-        One for each block.
+    state : SparseModel
+    adjoints : callable
+        Gives the adjoints of a block's rows.
     through_q : bool
         Whether the objective depends on the rows' explained prior variance.
     """
 
+    has_products = False  # whether a pass over the rows goes before the last one
     tile_rows: type[TileRows]
     left: Array  # (m, columns) what the tiles' `right` is multiplied by
 
-    def __init__(self, state: SparseState, adjoints: list[RowAdjoints], through_q: bool):
+    def __init__(
+        self, state: SparseModel, adjoints: Callable[[SparseRows], RowAdjoints], through_q: bool
+    ):
         self.state, self.backend = state, state.backend
         self.adjoints = adjoints
         self.fitc = state.approximation == "fitc"
         self.has_kappa = self.fitc or through_q
         self.V_rho = state.Y.square @ state.w
 
+    def products(self, block: SparseRows) -> tuple[np.ndarray, np.ndarray]:
+        """Return the block's part of the sums that go before the last pass."""
+        raise NotImplementedError
+
+    def take_products(self, H: np.ndarray, Z_phi: np.ndarray) -> None:
+        """Take those sums of all blocks."""
+        raise NotImplementedError
+
     def outer(self) -> np.ndarray:
         """Return `V_bar V'` without the part of kappa."""
         raise NotImplementedError
 
-    def evaluation(self, value: float, with_basis: bool) -> Evaluation:
-        """Contract with the kernel's derivatives and add up."""
+    def evaluation(self, value: float, sums: tuple, with_basis: bool) -> Evaluation:
+        """Return value and gradient, given what `last_pass` gave for all blocks, added up."""
         state = self.state
-        theta, inputs, Z_kappa_Z, s2_bar = state.rows.sum(self._last_pass)
+        theta, inputs, Z_kappa_Z, s2_bar = sums
         s2_bar = float(s2_bar)
         outer = self.outer()
         if not self.fitc:  # `<V_bar, V>` without the part of kappa, which the scale does not move
@@ -107,24 +122,28 @@ class Gradient:
             part = slice(start, min(start + tile, block.width))
             yield part, block.Z[:m, part]
 
-    def _last_pass(self, block: SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    def last_pass(self, block: SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return the block's part of dF/dtheta, dF/dU, `Z kappa Z'` and dF/ds2."""
         state, backend = self.state, self.backend
         m = state.size
         theta, inputs = np.zeros(len(state.kernel.theta)), np.zeros(tuple(state.basis.shape))
         Z_kappa_Z, s2_bar = np.zeros((m, m)), 0.0
-        k_bar = []
+        k_bar, adjoints = [], self.adjoints(block)
+        tile = backend.tile_size(TILE, block.width)
+        works, others = backend.empty((m, tile)), backend.empty((m, tile))
         for part, Z in self._tiles(block):
-            rows = self.tile_rows(self, block, part, Z)
-            work = rows.through_factor()
+            work, other = works[:, : Z.shape[1]], others[:, : Z.shape[1]]
+            rows = self.tile_rows(self, adjoints, block, part, Z)
+            rows.through_factor(work, other)
             rows.finish()
             s2_bar += rows.s2_bar
             k_bar.append(rows.k_bar)
             backend.solve_lower(state.L_B.lower, work, transposed=True, out=work)
-            work += backend.matmul(self.left, rows.right)
+            work += backend.matmul(self.left, rows.right, out=other)
             if rows.kappa is not None:
                 Z_kappa_Z += backend.weighted_product(Z, rows.kappa)
-                work += block.V[:m, part] * (2.0 * rows.kappa)[None, :]
+                twice = (2.0 * rows.kappa)[None, :]
+                work += backend.multiply(block.V[:m, part], twice, out=other)
             backend.solve_lower(state.G.lower, work, transposed=True, out=work)
             work *= block.row_scale[None, part]
             theta_part, inputs_part = state.kernel.gradients(work, state.basis, block.X[part, :])
@@ -149,6 +168,8 @@ class TileRows:
     Parameters
     ----------
     gradient : Gradient
+    adjoints : RowAdjoints
+        Of the whole block.
     block : SparseRows
     part : slice
         The rows' places in the block.
@@ -158,17 +179,19 @@ class TileRows:
 
     right: Array  # (columns, rows) what the gradient's `left` is multiplied by
 
-    def __init__(self, gradient: Gradient, block: SparseRows, part: slice, Z: Array):
-        self.gradient, self.block, self.part, self.Z = gradient, block, part, Z
-        self.adjoints = gradient.adjoints[block.number]
+    def __init__(
+        self, gradient: Gradient, adjoints: RowAdjoints, block: SparseRows, part: slice, Z: Array
+    ):
+        self.gradient, self.adjoints = gradient, adjoints
+        self.block, self.part, self.Z = block, part, Z
         self.yt, self.fit = block.yt[:, part], block.fit[:, part]
         self.rho = self.yt - self.fit
         self.kappa: Array | None = None
         self.s2_bar = 0.0
         self.k_bar: Array = None
 
-    def through_factor(self) -> Array:
-        """Return `Z g - 2 H Z`."""
+    def through_factor(self, work: Array, other: Array) -> None:
+        """Set `work` to `Z g - 2 H Z`; `other`, of the same shape, may be written over."""
         raise NotImplementedError
 
     def through_y(self) -> Array:
@@ -200,14 +223,12 @@ class TileRows:
 
 
 class _EvidenceRows(TileRows):
-    def __init__(self, gradient: EvidenceGradient, block: SparseRows, part: slice, Z: Array):
-        super().__init__(gradient, block, part, Z)
-        self.right = gradient.backend.asarray(self.rho)
+    def __init__(self, *of_tile: Any):
+        super().__init__(*of_tile)
+        self.right = self.gradient.backend.asarray(self.rho)
 
-    def through_factor(self) -> Array:
-        backend = self.gradient.backend
-        zero = backend.xp.zeros_like(self.block.lam[self.part])
-        return self.Z * backend.asarray(zero + self.gradient.state.n_targets)[None, :]
+    def through_factor(self, work: Array, other: Array) -> None:
+        work[...] = self.gradient.state.n_targets * self.Z
 
     def through_y(self) -> Array:
         return self.gradient.backend.xp.sum(self.rho * self.yt, axis=0)
@@ -222,7 +243,9 @@ class EvidenceGradient(Gradient):
 
     tile_rows = _EvidenceRows
 
-    def __init__(self, state: SparseState, adjoints: list[RowAdjoints], through_q: bool):
+    def __init__(
+        self, state: SparseModel, adjoints: Callable[[SparseRows], RowAdjoints], through_q: bool
+    ):
         super().__init__(state, adjoints, through_q)
         self.left = self.backend.asarray(-1.0 * self.V_rho)
 
@@ -237,24 +260,22 @@ class EvidenceGradient(Gradient):
 class _PredictionRows(TileRows):
     gradient: PredictionGradient
 
-    def __init__(self, gradient: PredictionGradient, block: SparseRows, part: slice, Z: Array):
-        super().__init__(gradient, block, part, Z)
-        backend = gradient.backend
-        self.phi, self.eta = self.adjoints.phi[:, part], self.adjoints.eta[part]
-        projected = backend.matmul(gradient.Z_phi_on.T, Z)
+    def __init__(self, *of_tile: Any):
+        super().__init__(*of_tile)
+        backend = self.gradient.backend
+        self.phi, self.eta = self.adjoints.phi[:, self.part], self.adjoints.eta[self.part]
+        projected = backend.matmul(self.gradient.Z_phi_on.T, self.Z)
         self.psi = self.phi - backend.as_float64(projected)
         self.right = backend.asarray(backend.xp.concat([self.psi, self.rho], axis=0))
-        self.z_H_z: Array = None  # each row's z_i'H z_i, under FITC
+        self.along: Array = None  # each row's z_i'(g_i z_i - 2 H z_i), under FITC
 
-    def through_factor(self) -> Array:
+    def through_factor(self, work: Array, other: Array) -> None:
         backend = self.gradient.backend
-        work = self.Z * backend.asarray(2.0 * self.eta)[None, :]
-        H_Z = backend.matmul(self.gradient.H_on, self.Z)
+        backend.matmul(self.gradient.twice_H, self.Z, out=work)
+        backend.multiply(self.Z, backend.asarray(2.0 * self.eta)[None, :], out=other)
+        backend.subtract(other, work, out=work)
         if self.gradient.fitc:
-            self.z_H_z = backend.xp.sum(self.Z * H_Z, axis=0, dtype=backend.float64)
-        H_Z *= 2.0
-        work -= H_Z
-        return work
+            self.along = backend.column_dots(self.Z, work)
 
     def through_y(self) -> Array:
         return self.gradient.backend.xp.sum(-self.psi * self.yt, axis=0)
@@ -262,25 +283,18 @@ class _PredictionRows(TileRows):
     def through_v(self) -> Array:
         xp = self.gradient.backend.xp
         cross = xp.sum(self.fit * self.psi + (self.phi - self.psi) * self.rho, axis=0)
-        return cross + 2.0 * self.eta * self.block.leverage[self.part] - 2.0 * self.z_H_z
+        return cross + self.along
 
 
 class PredictionGradient(Gradient):
     """The gradient of a measure of left-out rows; costs another pass over the rows."""
 
+    has_products = True
     tile_rows = _PredictionRows
 
-    def __init__(self, state: SparseState, adjoints: list[RowAdjoints], through_q: bool):
-        super().__init__(state, adjoints, through_q)
-        self.H, Z_phi = state.rows.sum(self._products)
-        self.V_psi = state.Y.square @ Z_phi
-        self.left = self.backend.asarray(np.hstack([self.V_rho, self.V_psi]))
-        self.H_on = self.backend.asarray(self.H)
-        self.Z_phi_on = self.backend.asarray(Z_phi)
-
-    def _products(self, block: SparseRows) -> tuple[np.ndarray, np.ndarray]:
-        """Return `Z diag(eta) Z'` and `Z phi'`."""
-        backend, adjoints = self.backend, self.adjoints[block.number]
+    def products(self, block: SparseRows) -> tuple[np.ndarray, np.ndarray]:
+        """Return the block's part of `Z diag(eta) Z'` and `Z phi'`."""
+        backend, adjoints = self.backend, self.adjoints(block)
         eta, phi = backend.asarray(adjoints.eta), backend.asarray(adjoints.phi)
         H = np.zeros((self.state.size, self.state.size))
         Z_phi = np.zeros((self.state.size, self.state.n_targets))
@@ -288,6 +302,13 @@ class PredictionGradient(Gradient):
             H += backend.weighted_product(Z, eta[part])
             Z_phi += backend.host_product(Z, phi[:, part].T)
         return H, Z_phi
+
+    def take_products(self, H: np.ndarray, Z_phi: np.ndarray) -> None:
+        """Take the products of all blocks, added up; the last pass needs them."""
+        self.H, self.V_psi = H, self.state.Y.square @ Z_phi
+        self.left = self.backend.asarray(np.hstack([self.V_rho, self.V_psi]))
+        self.twice_H = self.backend.asarray(2.0 * H)
+        self.Z_phi_on = self.backend.asarray(Z_phi)
 
     def outer(self) -> np.ndarray:
         Y = self.state.Y.square

@@ -5,7 +5,8 @@
 * :class:`CandidateCache` keeps the best candidates of the last steps with their rows, brought up
   to date in O(n) each (appendix of Sundararajan, Keerthi and Shevade).
 * :class:`KernelRowCache` keeps kernel rows only, for matching pursuit (section 3 of Keerthi and
-  Chu: KAPPA with as many rows as fresh candidates, DMAX with as many as basis vectors).
+  Chu: KAPPA with as many rows as fresh candidates, DMAX with as many as basis vectors), and beside
+  them rows that were discarded, for candidates that are drawn again.
 """
 
 from __future__ import annotations
@@ -163,24 +164,45 @@ def _joined(state: SparseState, parts: list[Candidates], order: np.ndarray) -> C
 
 
 class KernelRowCache:
-    """Whitened kernel rows of some candidates, in fixed buffers of `capacity` lines."""
+    """Whitened kernel rows of some candidates, in fixed buffers of `capacity` lines.
 
-    def __init__(self, state: SparseState, capacity: int):
+    `spare` more lines hold rows that were dropped: whoever comes back need not be evaluated again.
+    """
+
+    def __init__(self, state: SparseState, capacity: int, spare: int = 0):
         self.capacity = capacity
         self.index = np.empty(0, dtype=np.intp)
-        self._buffers = make_buffers(state, capacity)
+        self.evaluated = 0  # rows so far
+        self._buffers = make_buffers(state, capacity + spare)
         self._squares = np.empty(0)
+        self._discarded = _Discarded(range(capacity, capacity + spare))
 
-    def replace(self, state: SparseState, drop: np.ndarray, index: np.ndarray, inputs: Array):
+    def replace(
+        self, state: SparseState, drop: np.ndarray, index: np.ndarray, inputs: Array
+    ) -> None:
         """Drop the rows at these places and take in new candidates (as many, or to fill up)."""
         old = len(self.index)
         places = np.concatenate([drop, np.arange(old, old + len(index) - len(drop))])
         places = places[: len(index)].astype(np.intp)
+        known = self._exchange(state, drop, index, places)
         grown = max(old, int(places.max(initial=-1)) + 1)
         self.index = np.concatenate([self.index, np.zeros(grown - old, dtype=np.intp)])
         self._squares = np.concatenate([self._squares, np.zeros(grown - old)])
         self.index[places] = index
+        for line, squares in known.items():
+            self._squares[places[line]] = squares
+        fresh = np.array([line for line in range(len(index)) if line not in known], dtype=np.intp)
+        if len(fresh):
+            chosen = state.backend.xp.take(inputs, state.backend.integers(fresh), axis=0)
+            self._squares[places[fresh]] = self._evaluate(state, places[fresh], chosen)
+        gone = drop[len(index) :]
+        if len(gone):
+            self._compact(state, gone)
+
+    def _evaluate(self, state: SparseState, places: np.ndarray, inputs: Array) -> np.ndarray:
+        """Fill lines with the rows of these inputs, and return their squared lengths."""
         backend = state.backend
+        self.evaluated += len(places)
 
         def fill(block: SparseRows) -> np.ndarray:
             Kt = block.cross(inputs)
@@ -190,11 +212,35 @@ class KernelRowCache:
                 buffer[int(place), :] = Kt[line, :]
             return backend.row_dots(Kt, Kt)
 
-        if len(index):
-            self._squares[places] = state.rows.sum(fill)
-        gone = drop[len(index) :]
-        if len(gone):
-            self._compact(state, gone)
+        return state.rows.sum(fill)
+
+    def _exchange(
+        self, state: SparseState, drop: np.ndarray, index: np.ndarray, places: np.ndarray
+    ) -> dict[int, float]:
+        """Put dropped rows aside, and fetch those that are known of the ones that come.
+
+        Returns the squared lengths of the latter by their number among those that come.
+        """
+        fetched = {i: self._discarded.take(int(one)) for i, one in enumerate(index)}
+        known = {i: found for i, found in fetched.items() if found is not None}
+        aside = [
+            (int(place), line)
+            for place in drop
+            if (line := self._discarded.put(int(self.index[place]), self._squares[place]))
+            is not None
+        ]
+
+        def move(block: SparseRows) -> None:
+            buffer = self._buffers[block.number]
+            rows = {i: 1.0 * buffer[line, :] for i, (line, _) in known.items()}
+            for place, line in aside:
+                buffer[line, :] = buffer[place, :]
+            for i, row in rows.items():
+                buffer[int(places[i]), :] = row
+
+        if known or aside:
+            state.rows.map(move, light=True)
+        return {i: squares for i, (_, squares) in known.items()}
 
     def _compact(self, state: SparseState, gone: np.ndarray) -> None:
         stay = np.setdiff1d(np.arange(len(self.index)), gone)
@@ -221,3 +267,26 @@ class KernelRowCache:
             return backend.host_product(rows, residual.T)
 
         return state.rows.sum(part), self._squares
+
+
+class _Discarded:
+    """Who was dropped, in which line the row is, its squared length; the oldest make room."""
+
+    def __init__(self, lines: range):
+        self._free = list(lines)
+        self._known: dict[int, tuple[int, float]] = {}
+
+    def take(self, index: int) -> tuple[int, float] | None:
+        """Return line and squared length of a candidate's row, which is then free, or None."""
+        found = self._known.pop(index, None)
+        if found is not None:
+            self._free.append(found[0])
+        return found
+
+    def put(self, index: int, squares: float) -> int | None:
+        """Return the line that a dropped row goes to; None: there is no room at all."""
+        if not self._free and not self._known:
+            return None
+        line = self._free.pop() if self._free else self._known.pop(next(iter(self._known)))[0]
+        self._known[index] = line, squares
+        return line

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from greedygp.arrays import Array, Backend
-from greedygp.sparse.state import SparseState
+from greedygp.sparse.model import SparseModel
 
 __all__ = ["Posterior"]
 
@@ -24,11 +24,11 @@ class Posterior:
 
     Parameters
     ----------
-    state : SparseState
+    state : SparseModel
         Only what predictions need is taken from it.
     """
 
-    def __init__(self, state: SparseState):
+    def __init__(self, state: SparseModel):
         self.kernel = state.kernel
         self.noise_variance = state.noise_variance
         self.approximation = state.approximation
@@ -83,11 +83,17 @@ class Posterior:
         prior = self.kernel(X)
         if len(self.alpha) == 0:
             return prior if self.approximation != "sor" else 0.0 * prior
-        V, Z = self._projections(backend, self.kernel(self._basis_on(backend), X))
+        V, Z = self.projections(X)
         covariance = backend.matmul(Z.T, Z)
         if self.approximation != "sor":
             covariance += prior - backend.matmul(V.T, V)
         return covariance
+
+    def projections(self, X: Array) -> tuple[Array, Array]:
+        """Return `V = G^-1 K_us` and `Z = L_B^-1 V` at X, (m, rows) each."""
+        X = _wide(X)
+        backend = Backend(X)
+        return self._projections(backend, self.kernel(self._basis_on(backend), X))
 
     def _projections(self, backend: Backend, K_us: Array) -> tuple[Array, Array]:
         V = backend.solve_lower(self.G, K_us)

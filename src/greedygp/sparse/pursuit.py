@@ -1,7 +1,9 @@
 """Matching pursuit: only the new coefficient moves, so a candidate with its kernel row costs O(n).
 
 The rows of some candidates are held from step to step (section 3 of Keerthi and Chu); the worst of
-them make room for fresh ones. A run begins with random candidates.
+them make room for fresh ones. A run begins with random candidates, in later rounds of learning with
+the last round's basis (section 4). Where inputs have many columns, rows that were discarded stay at
+hand in an extra cache, as far as a fixed amount of memory reaches.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from greedygp.sparse.forward import CHUNK, NOTHING, SparseSelector
 from greedygp.sparse.pool import KernelRowCache
 
 __all__ = ["PursuitSelector"]
+
+# Discarded kernel rows are kept where they are slower to evaluate than to copy, in so much memory.
+SPARE_FROM_FEATURES, SPARE_BYTES = 100, 2**26
 
 
 class PursuitSelector(SparseSelector):
@@ -55,12 +60,27 @@ class PursuitSelector(SparseSelector):
     def _score_held(self) -> tuple[np.ndarray, np.ndarray]:
         if self._rows is None:
             capacity = min(max(self.cache_size, self._fresh), len(self.pool))
-            self._rows = KernelRowCache(self.state, max(capacity, 1))
-            self._replace(np.empty(0, dtype=np.intp), capacity)
+            self._rows = KernelRowCache(self.state, max(capacity, 1), self._spare(capacity))
+            self._begin(capacity)
         if len(self._rows.index) == 0:
             return NOTHING
         self._held_scores = self._scores(self._rows.index, *self._rows.products(self.state))
         return self._rows.index, self._held_scores
+
+    def _spare(self, capacity: int) -> int:
+        """Return how many discarded rows are held: those of all others, or what memory allows."""
+        if self.inputs.shape[1] < SPARE_FROM_FEATURES:
+            return 0
+        return min(len(self.pool) - capacity, SPARE_BYTES // (8 * self.state.rows.n_rows))
+
+    def _begin(self, capacity: int) -> None:
+        """Fill the cache: with the favourites, then at random."""
+        seeds = self.favourites[:capacity]
+        self.pool.remove(seeds)
+        nobody = np.empty(0, dtype=np.intp)
+        assert self._rows is not None
+        self._rows.replace(self.state, nobody, seeds, self._take_inputs(seeds))
+        self._replace(nobody, capacity - len(seeds))
 
     def _replace(self, drop: np.ndarray, count: int) -> None:
         """Drop some rows; as many fresh ones come as are to be had."""

@@ -87,6 +87,12 @@ class SparseRows(RowBlock):
         other.V = None if self.V is None else self.backend.empty(shape)
         return other
 
+    def set_weight(self, weights: Array | None) -> None:
+        """Set how many copies the rows stand for, given that of all rows, in place."""
+        part = slice(self.start, self.stop)
+        self.weight = None if weights is None else self.backend.as_float64(weights[part])
+        self.whiten(self.lam)
+
     def set_kernel(self, kernel: Kernel) -> None:
         """Set what depends on the kernel alone, in place."""
         self.cross = kernel.against(self.X)

@@ -24,18 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array, Backend, to_numpy
-from greedygp.cholesky import GrowingFactor, GrowingMatrix, GrowingTriangle, factorise
+from greedygp.arrays import Array, Backend
+from greedygp.cholesky import GrowingFactor, GrowingMatrix, GrowingTriangle
 from greedygp.rows import RowBlock, Rows, add_up
+from greedygp.sparse.model import SparseModel
 from greedygp.sparse.row_state import SparseRows
 
 __all__ = ["Column", "SparseState"]
 
-REMEDY_PRIOR = (
-    "Basis vectors are (nearly) equal to one another: lower max_basis, or use a kernel with "
-    "shorter length scales."
-)
-REMEDY_POSTERIOR = "Raise noise_variance, or check that the kernel's values are finite."
 NO_ROW = -1  # the index of a basis vector that is no row of the data
 
 
@@ -53,7 +49,7 @@ class Column:
     stable: bool
 
 
-class SparseState:
+class SparseState(SparseModel):
     """Row state and basis state of a sparse GP with given hyperparameters. Grows in place.
 
     Parameters
@@ -87,10 +83,7 @@ class SparseState:
         keep_v: bool,
         track_explained: bool = False,
     ):
-        self.kernel = kernel
-        self.noise_variance = float(noise_variance)
-        self.approximation = approximation
-        self.backend = backend
+        super().__init__(kernel, noise_variance, approximation, X[:0, :], y.shape[0], backend)
         self.capacity = capacity
         # float32 rows lose too much in the direct form; FITC rescales V with every basis vector.
         self.keep_v = keep_v or approximation == "fitc" or backend.epsilon > 1e-12
@@ -98,18 +91,10 @@ class SparseState:
         self.rows: Rows[SparseRows] = Rows(backend, X.shape[0]).with_state(
             lambda block: self._start(block, X, y, weights)
         )
-        self.n_targets = y.shape[0]
-        self.G = GrowingFactor()
-        self.L_B = GrowingFactor()
-        self.Y = GrowingTriangle()
-        self.w = np.zeros((0, self.n_targets))
         self.indices: list[int] = []
         self._defect = GrowingMatrix()
         self._largest_defect = 0.0
         self.last_row_checked = True
-        self.basis = X[:0, :]
-        self.jitter = 0.0
-        self.drift = 0.0
         self._sums_over_rows()
 
     def _start(self, block: RowBlock, X: Array, y: Array, weights: Array | None) -> SparseRows:
@@ -124,14 +109,7 @@ class SparseState:
     def _clear(self, block: SparseRows) -> None:
         """Set the block to an empty basis, in place."""
         block.clear()
-        block.whiten(self._noise(block, q=0.0))
-
-    def _noise(self, block: SparseRows, q: Array | float) -> Array:
-        """Return `lam`, the noise of one copy of each row, given the explained prior variance."""
-        xp = self.backend.xp
-        if self.approximation == "fitc":
-            return xp.clip(block.prior - q, min=0.0) + self.noise_variance
-        return xp.zeros_like(block.prior) + self.noise_variance
+        block.whiten(self.noise_of(block, q=0.0))
 
     # --- what others read ----------------------------------------------------------------------
 
@@ -140,38 +118,12 @@ class SparseState:
         """The number of basis vectors, m."""
         return len(self.indices)
 
-    @property
-    def uses_prior_variance(self) -> bool:
-        """Whether predictions add `k - q` (DTC; in FITC it is part of `lam`, in SoR it is lost)."""
-        return self.approximation == "dtc"
-
-    @property
-    def basis_float64(self) -> Array:
-        """The basis inputs in float64, for the factors."""
-        return self.backend.as_float64(self.basis)
-
     def scale_at(self, index: np.ndarray) -> np.ndarray:
         """Return the scales that whiten some rows, on the host."""
         return self.rows.gather(lambda block: block.scale, index)
 
-    def nlml(self) -> float:
-        """Return the negative log marginal likelihood, summed over the target columns."""
-        log_det = 2.0 * float(np.sum(np.log(np.diagonal(self.L_B.lower))))
-        quadratic = self.yt_yt - float(np.sum(self.w**2))
-        constant = self.weighted_log_noise + self.total_weight * np.log(2.0 * np.pi)
-        return 0.5 * quadratic + 0.5 * self.n_targets * (log_det + constant)
-
     def _sums_over_rows(self) -> None:
-        """Set the sums of the weights, of yt^2, of weight * log(lam) and of weight * prior."""
-        backend, xp = self.backend, self.backend.xp
-
-        def sums(block: SparseRows) -> np.ndarray:
-            weight = block.weights
-            parts = (weight, block.yt**2, weight * xp.log(block.lam), weight * block.prior)
-            return np.array([float(backend.sums(part)) for part in parts])
-
-        sums_of_all = (float(value) for value in self.rows.sum(sums, light=True))
-        self.total_weight, self.yt_yt, self.weighted_log_noise, self.weighted_prior = sums_of_all
+        self.take_sums(self.rows.sum(self.sums_of, light=True))
 
     # --- growing -------------------------------------------------------------------------------
 
@@ -301,13 +253,13 @@ class SparseState:
         self.approximation = approximation
         self.kernel = kernel
         self.noise_variance = float(noise_variance)
-        self.rows.map(self._new_kernel)
+        self.rows.map(self.set_kernel)
         self.set_basis(basis, [NO_ROW] * basis.shape[0])
 
-    def _new_kernel(self, block: SparseRows) -> None:
-        """Set what depends on the kernel and the noise but not on the basis, in place."""
-        block.set_kernel(self.kernel)
-        block.whiten(self._noise(block, q=0.0))
+    def set_weights(self, weights: Array | None) -> None:
+        """Replace the weights of the rows (n,), in place, and rebuild. O(n m^2)."""
+        self.rows.map(lambda block: block.set_weight(weights))
+        self.rebuild()
 
     def trial(self, inputs: Array, index: int) -> SparseState:
         """Return another state with one more basis vector, computed exactly. O(n m^2)."""
@@ -329,50 +281,17 @@ class SparseState:
             self.w = np.zeros((0, self.n_targets))
             self._sums_over_rows()
             return
-        K_uu = to_numpy(self.kernel(self.basis_float64))
-        G, self.jitter = factorise(K_uu, "The basis' kernel matrix K_uu", REMEDY_PRIOR)
-        self.G.replace(G)
-        B = np.eye(self.size) + self.rows.sum(self._rebuild_v)
-        L_B, jitter = factorise(B, "I + V V'", REMEDY_POSTERIOR)
-        self.jitter = max(self.jitter, jitter)
-        self.L_B.replace(L_B)
-        self.Y.replace(self.L_B.solve_transposed(np.eye(self.size)))
+        self.factorise_prior()
+        self.factorise_posterior(self.rows.sum(self.v_products))
         self._forget_defect()
-        self.w = np.asarray(self.rows.sum(self._rebuild_z), dtype=np.float64)
-        self.rows.map(self._rebuild_fit)
+        self.w = np.asarray(self.rows.sum(self.set_z), dtype=np.float64)
+        self.rows.map(self.set_fit)
         self._sums_over_rows()
 
     def _forget_defect(self) -> None:
         self._defect.replace(np.zeros((self.size, self.size)))
         self._largest_defect = 0.0
         self.last_row_checked = True
-
-    def _rebuild_v(self, block: SparseRows) -> np.ndarray:
-        """Set V (for now in Z, where V is not kept), explained, scale; return V V'."""
-        backend, m = self.backend, self.size
-        V = (block.Z if block.V is None else block.V)[:m, :]
-        block.cross(self.basis, out=V)
-        backend.solve_lower(self.G.lower, V, out=V)
-        if self.approximation == "fitc":
-            block.whiten(self._noise(block, backend.column_squares(V)))
-        V *= block.row_scale[None, :]
-        block.explained = backend.column_squares(V)
-        V = backend.as_float64(V)
-        return to_numpy(backend.matmul(V, V.T))
-
-    def _rebuild_z(self, block: SparseRows) -> np.ndarray:
-        """Set Z and the leverage; return Z yt'."""
-        backend, m = self.backend, self.size
-        Z = block.Z[:m, :]
-        V = Z if block.V is None else block.V[:m, :]
-        backend.solve_lower(self.L_B.lower, V, out=Z)
-        block.leverage = backend.column_squares(Z)
-        return backend.host_product(Z, block.row_yt.T)
-
-    def _rebuild_fit(self, block: SparseRows) -> None:
-        backend, m = self.backend, self.size
-        fit = backend.matmul(backend.asarray(self.w.T), block.Z[:m, :])
-        block.fit = backend.xp.astype(fit, backend.float64)
 
     def store_v(self) -> None:
         """Start to keep V (and rebuild), in place."""

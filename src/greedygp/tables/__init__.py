@@ -1,7 +1,8 @@
 """Tables: reading files, columns into numbers, and models that remember how.
 
 `read` and `chunks` read files (`source.py`, `text.py`, `binary.py`). `plans.py` decides what each
-column is, and an `Encoder` turns it into features, the same way for new rows. `targets.py` looks
+column is, and a `TableEncoder` of
+scikit-learn's encoders turns it into features, the same way for new rows. `targets.py` looks
 after the target. `training.py` puts them together, and a `TableModel` is the result: an estimator
 with its encoder, its target, and how it was made. The command line is made of these.
 """
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING
 from greedygp.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from greedygp.tables.encoder import Encoder as Encoder
+    from greedygp.tables.encoder import TableEncoder as TableEncoder
+    from greedygp.tables.encoder import make_pipeline as make_pipeline
     from greedygp.tables.model import TableModel as TableModel
     from greedygp.tables.problems import ColumnProblem as ColumnProblem
     from greedygp.tables.problems import DataProblem as DataProblem

@@ -14,10 +14,11 @@ from greedygp.tables.values import to_words
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["PARTS", "Calendar", "calendar_of", "date_parts", "parsed_dates"]
+__all__ = ["PARTS", "Calendar", "are_day_numbers", "calendar_of", "date_parts", "parsed_dates"]
 
 PARTS = ("year", "month", "day of week", "hour", "elapsed days")
 SAMPLE = 200
+FEWEST_DAYS = 5
 DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}([-/])\d{1,2}\2\d{2}"
     r"|\d{2}\.\d{2}\.\d{2})([ T]\d{1,2}:\d{2}.*)?"
@@ -68,7 +69,17 @@ def calendar_of(values: pandas.Series) -> Calendar | None:
     second = any(int(match[3]) > 12 for match in fields)
     dotted = any(match[2] == "." for match in fields)
     sure = not fields or dotted or first != second
-    return Calendar(first or (dotted and not second), sure, sample[0])
+    unsure = next((word for word in words if TWO_FIELDS.match(word)), sample[0])
+    return Calendar(first or (dotted and not second), sure, sample[0] if sure else unsure)
+
+
+def are_day_numbers(numbers: np.ndarray) -> bool:
+    """Tell whether numbers spell dates, as 20201231 does."""
+    if len(numbers) < FEWEST_DAYS or not np.all((numbers >= 19_000_101) & (numbers <= 21_001_231)):
+        return False
+    month, day = numbers // 100 % 100, numbers % 100
+    whole = np.all(numbers == np.round(numbers))
+    return bool(whole and np.all((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))
 
 
 def parsed_dates(values: pandas.Series, day_first: bool) -> tuple[pandas.Series, np.ndarray]:
@@ -81,6 +92,8 @@ def parsed_dates(values: pandas.Series, day_first: bool) -> tuple[pandas.Series,
     if isinstance(values.dtype, pandas.PeriodDtype):
         values = values.dt.to_timestamp()
     if not pandas.api.types.is_datetime64_any_dtype(values.dtype):
+        if pandas.api.types.is_numeric_dtype(values.dtype):  # 20201231
+            values = values.map(lambda number: f"{number:.0f}", na_action="ignore")
         values = values.astype(object).map(_with_date, na_action="ignore")
     times = pandas.to_datetime(
         values, format="mixed", dayfirst=day_first, utc=True, errors="coerce"

@@ -15,13 +15,15 @@ __all__ = [
     "families",
     "family_named",
     "kernel_from",
+    "name_columns",
     "make",
     "parsed_settings",
     "short_name",
+    "taken_model",
 ]
 
 # What is taken where the user names none, in this order.
-PREFERRED = ("SparseGPRegressor", "SparseGPClassifier")
+PREFERRED = ("AutoGPRegressor", "SparseGPRegressor", "GPRegressor", "SparseGPClassifier")
 
 
 @cache
@@ -49,16 +51,28 @@ def families(task: str) -> dict[str, type]:
     return found
 
 
-def default_family(task: str) -> type:
-    """Return the class that is used for a task unless another is named."""
+def default_family(task: str, settings: Iterable[str] = ()) -> type:
+    """Return the class that is used for a task unless another is named.
+
+    It is the first of those that have the most of the parameters of `settings`.
+    """
     known = families(task)
-    for name in (*PREFERRED, *known):
-        if name in known:
-            return known[name]
-    raise DataProblem(
-        f"This version of greedygp has no model for {task}; numbers can be learnt with "
-        "--task regression."
-    )
+    usual = [known[name] for name in PREFERRED if name in known]
+    if not usual:
+        raise DataProblem(
+            f"This version of greedygp has no model for {task}; numbers can be learnt with "
+            "--task regression."
+        )
+    return max(usual, key=lambda kind: len(_parameters(kind).intersection(settings)))
+
+
+def _parameters(kind: type) -> set[str]:
+    return set(kind().get_params(deep=False))  # type: ignore[attr-defined]
+
+
+def taken_model(estimator: Any) -> tuple[Any, str | None]:
+    """Return the fitted model, and why it was taken where an estimator chose among several."""
+    return getattr(estimator, "model_", estimator), getattr(estimator, "reason_", None)
 
 
 def short_name(name: str) -> str:
@@ -87,7 +101,7 @@ def make(kind: type, settings: dict[str, Any], offered: dict[str, Any]) -> Any:
     offered : dict
         Parameters that are set where it has them and the value is not None.
     """
-    known = set(kind().get_params(deep=False))  # type: ignore[attr-defined]
+    known = _parameters(kind)
     for name in settings:
         if name not in known:
             hint = did_you_mean(name, sorted(known)).replace("its columns", "its parameters")
@@ -120,6 +134,13 @@ def parsed_settings(pairs: Iterable[str]) -> dict[str, Any]:
     return settings
 
 
+def name_columns(estimator: Any, names: list[str]) -> None:
+    """Tell a kernel that looks at columns by name (`active_dims`) what the features are called."""
+    kernel = getattr(estimator, "kernel", None)
+    if kernel is not None and hasattr(kernel, "for_inputs"):
+        estimator.set_params(kernel=kernel.for_inputs(len(names), names))
+
+
 def kernel_from(text: str) -> Any:
     """Return the kernel that an expression of names, numbers, `+` and `*` describes.
 
@@ -127,7 +148,16 @@ def kernel_from(text: str) -> Any:
     """
     from greedygp import kernels
 
-    names = ("Gaussian", "Matern", "Linear", "Constant")
+    names = (
+        "Gaussian",
+        "Matern",
+        "RationalQuadratic",
+        "Periodic",
+        "Categorical",
+        "Linear",
+        "Constant",
+        "Additive",
+    )
     known = {name: getattr(kernels, name) for name in names}
 
     def value(node: ast.expr) -> Any:

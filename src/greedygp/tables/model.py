@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from greedygp.tables.encoder import Encoder
+from greedygp.tables.problems import DataProblem
 
 if TYPE_CHECKING:
     import pandas
+    from sklearn.pipeline import Pipeline
+
+    from greedygp.tables.encoder import TableEncoder
 
 __all__ = ["TableModel"]
 
@@ -23,7 +26,7 @@ class TableModel:
 
     Parameters
     ----------
-    encoder : Encoder
+    encoder : TableEncoder
         Fitted: what becomes of the columns.
     estimator : estimator
         Fitted on the encoder's features.
@@ -37,17 +40,17 @@ class TableModel:
     --------
     >>> import numpy as np, pandas as pd
     >>> from greedygp import SparseGPRegressor
-    >>> from greedygp.tables import Encoder, TableModel
+    >>> from greedygp.tables import TableEncoder, TableModel
     >>> x = np.linspace(0, 6, 40)
     >>> table = pd.DataFrame({"x": x, "y": np.sin(x)})
-    >>> encoder = Encoder().fit(table[["x"]])
+    >>> encoder = TableEncoder().fit(table[["x"]])
     >>> estimator = SparseGPRegressor(random_state=0).fit(encoder.transform(table), table["y"])
     >>> model = TableModel(encoder, estimator, "y", "regression", {})
     >>> list(model.table_of_predictions(table[:2], interval=0.9).columns)
     ['y', 'lower', 'upper']
     """
 
-    encoder: Encoder
+    encoder: TableEncoder
     estimator: Any
     target: str
     task: str
@@ -59,6 +62,13 @@ class TableModel:
         if self.task != "regression":
             return False
         return "return_std" in inspect.signature(self.estimator.predict).parameters
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The encoder and the estimator as a fitted pipeline of scikit-learn."""
+        from sklearn.pipeline import Pipeline
+
+        return Pipeline([("table", self.encoder), ("model", self.estimator)])
 
     @property
     def classes(self) -> list[Any]:
@@ -83,6 +93,7 @@ class TableModel:
         interval: float = 0.95,
         notes: dict[str, int] | None = None,
         first_row: int = 1,
+        method: str = "gaussian",
     ) -> pandas.DataFrame:
         """Predict a table.
 
@@ -92,7 +103,9 @@ class TableModel:
         interval : float
             Probability of the interval from lower to upper.
         notes, first_row
-            As for :meth:`Encoder.transform`.
+            As for :meth:`TableEncoder.transform`.
+        method : {"gaussian", "jackknife+"}
+            Where the interval comes from, as for `predict_interval` of the estimator.
 
         Returns
         -------
@@ -103,14 +116,36 @@ class TableModel:
         import pandas
 
         X = self.encoder.transform(table, notes, first_row)
+        if method != "gaussian" and not hasattr(self.estimator, "predict_interval"):
+            raise DataProblem(
+                f"{type(self.estimator).__name__} has no intervals by {method!r}; "
+                "SparseGPRegressor and GPRegressor have them."
+            )
         if self.task == "classification":
             return self._table_of_classes(X)
+        if method != "gaussian":
+            return self._table_of_ends(X, interval, method)
         if not self.gives_std:
             return pandas.DataFrame({self.target: self.estimator.predict(X)})
         mean, std = self.estimator.predict(X, return_std=True)
         reach = NormalDist().inv_cdf(0.5 + 0.5 * interval) * std
+        return self._with_ends(mean, mean - reach, mean + reach)
+
+    def _table_of_ends(self, X: np.ndarray, interval: float, method: str) -> pandas.DataFrame:
+        """Return means, and intervals that the estimator makes itself."""
+        try:
+            ends = self.estimator.predict_interval(X, interval, method=method)
+        except ValueError as error:  # too few rows for so wide an interval
+            raise DataProblem(str(error)) from error
+        return self._with_ends(self.estimator.predict(X), *ends)
+
+    def _with_ends(
+        self, mean: np.ndarray, lower: np.ndarray, upper: np.ndarray
+    ) -> pandas.DataFrame:
+        import pandas
+
         names = [self.target, *(_free(name, self.target) for name in ("lower", "upper"))]
-        return pandas.DataFrame(dict(zip(names, (mean, mean - reach, mean + reach))))
+        return pandas.DataFrame(dict(zip(names, (mean, lower, upper))))
 
     def _table_of_classes(self, X: np.ndarray) -> pandas.DataFrame:
         import pandas

@@ -9,24 +9,38 @@ table come in one message.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from greedygp.tables.dates import calendar_of, parsed_dates
+from greedygp.tables.dates import are_day_numbers, calendar_of, parsed_dates
+from greedygp.tables.doubts import alike_words, stand_ins
 from greedygp.tables.names import UNNAMED
 from greedygp.tables.problems import DataProblem, row_number
-from greedygp.tables.values import MISSING, has_decimal_commas, to_numbers, to_words
+from greedygp.tables.values import MISSING, has_decimal_commas, to_numbers, to_words, units_of
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["MOST_WORDS", "Plan", "Plans", "infinite_values", "not_numbers", "plans_for"]
+__all__ = [
+    "FEWEST_ROWS_OF_A_WORD",
+    "MOST_WORDS",
+    "Plan",
+    "Plans",
+    "infinite_values",
+    "means_missing",
+    "not_numbers",
+    "plans_for",
+]
 
 MOST_WORDS = 50
+COMMON_SHARE = 0.5  # of the rows, at least, whose word is common: else words tell little
 LONG_WORDS = 30  # characters: longer ones on average are free text
+FEWEST_ROWS_OF_A_WORD = 5  # for a feature of its own, where there are many words
+FEW_NUMBERS = 10  # more different ones are no codes
 FEW_WRONG = 0.1  # share of the values: fewer that are no numbers are slips, more are words
 IDENTIFIER = re.compile(
     r"(^|.*[\s_.-])(id|uuid|guid|key|index|idx|rowid|row number)$|^id[\s_.-].*", re.IGNORECASE
@@ -48,12 +62,18 @@ class Plan:
         Dates in which 1/2/2020 is in February.
     time_only : bool
         Times, or durations, without a date.
+    unit : str
+        What stands behind every number.
+    many : bool
+        More words than may have a feature each; the rare ones share one.
     """
 
     kind: str
     grouped: bool = False
     day_first: bool = False
     time_only: bool = False
+    many: bool = False
+    unit: str = ""
 
 
 @dataclass
@@ -109,7 +129,7 @@ def plans_for(
         present = values[values.notna()]
         if len(present) == 0:
             plans.left_out[name] = "it is empty"
-        elif name in categories:
+        elif name in categories or (name not in numbers and _are_categories(values)):
             _plan_words(plans, name, present, most_words, asked=True)
         elif name not in numbers and _is_row_numbers(name, present):
             plans.left_out[name] = f"it looks like an identifier (--numeric {name!r} keeps it)"
@@ -119,6 +139,13 @@ def plans_for(
         several = f"{len(plans.problems)} columns need a decision. "
         raise DataProblem((several if len(plans.problems) > 1 else "") + " ".join(plans.problems))
     return plans
+
+
+def _are_categories(values: pandas.Series) -> bool:
+    """Tell whether a column says itself that it holds words."""
+    import pandas
+
+    return isinstance(values.dtype, pandas.CategoricalDtype)
 
 
 def _is_row_numbers(name: str, present: pandas.Series) -> bool:
@@ -155,14 +182,59 @@ def _plan_by_values(
                     f"Column {name!r} was read as numbers: {example!r} is {value:.10g} "
                     f"(--categorical {name!r} reads it as words)."
                 )
-    if name not in numbers and _are_words(present, wrong, most_words):
+    if len(wrong) == len(present) and _plan_units(plans, name, present):
+        return
+    if _are_blanks(present, wrong, found):
+        plans.problems.append(_slips(name, present, wrong))
+    elif name not in numbers and _are_words(present, wrong, most_words):
         _plan_words(plans, name, present, most_words)
     elif len(wrong):
         plans.problems.append(_slips(name, present, wrong))
     elif np.any(np.isinf(found)):
         plans.problems.append(infinite_values(name, present, found))
+    elif name not in numbers and are_day_numbers(found):
+        plans.columns[name] = Plan("date")
+        plans.assumptions.append(
+            f"Column {name!r} was read as dates: {found[0]:.0f} is {found[0] // 10_000:.0f}-"
+            f"{found[0] // 100 % 100:02.0f}-{found[0] % 100:02.0f} (--numeric {name!r} reads it as "
+            "numbers)."
+        )
     else:
         plans.columns[name] = Plan("number", grouped=grouped)
+        _doubt(plans, stand_ins(f"Column {name!r}", found))
+
+
+def _doubt(plans: Plans, sentence: str | None) -> None:
+    if sentence is not None:
+        plans.assumptions.append(sentence)
+
+
+def _plan_units(plans: Plans, name: str, present: pandas.Series) -> bool:
+    """Decide about a column of numbers with units; tell whether it is one."""
+    units = units_of(present)
+    example = str(present.iloc[0]).strip() if units else ""
+    if len(units) == 1:
+        value = to_numbers(present.iloc[:1], unit=units[0])[0][0]
+        plans.columns[name] = Plan("number", unit=units[0])
+        plans.assumptions.append(
+            f"Column {name!r} was read as numbers: {example!r} is {value:.10g} (--categorical "
+            f"{name!r} reads it as words)."
+        )
+        return True
+    if len(units) > 1 and len(set(to_words(present))) > MOST_WORDS:
+        listed = ", ".join(units[:5])
+        plans.left_out[name] = (
+            f"it holds numbers in different units ({listed}), such as {example!r}"
+        )
+        return True
+    return False
+
+
+def _are_blanks(present: pandas.Series, wrong: np.ndarray, found: np.ndarray) -> bool:
+    """Tell whether all that is no number is one word for "missing", among many numbers."""
+    words = {str(present.iloc[k]).strip().casefold() for k in wrong}
+    several = len(np.unique(found[~np.isnan(found)])) > FEW_NUMBERS
+    return len(words) == 1 and words <= set(MEANS_MISSING) and several
 
 
 def _fits_grouped(present: pandas.Series) -> bool:
@@ -200,15 +272,35 @@ def _plan_words(
     distinct = set(words) - {MISSING}
     if len(distinct) <= most_words:
         plans.columns[name] = Plan("category")
+        _doubt(plans, alike_words(f"Column {name!r}", sorted(distinct)))
     elif np.mean([len(word) for word in words]) > LONG_WORDS:
         plans.left_out[name] = f"it holds free text, such as {words[0][:40]!r}"
     elif len(distinct) == len(words):
         plans.left_out[name] = f"it looks like an identifier: {len(distinct)} different words"
     else:
+        _plan_many_words(plans, name, words, len(distinct), most_words)
+
+
+def _plan_many_words(
+    plans: Plans, name: str, words: list[str], distinct: int, most_words: int
+) -> None:
+    """Decide about a column with more words than may have a feature each."""
+    common = [
+        (word, count)
+        for word, count in Counter(words).most_common(most_words - 1)
+        if count >= FEWEST_ROWS_OF_A_WORD
+    ]
+    if sum(count for _, count in common) < COMMON_SHARE * len(words):
         plans.left_out[name] = (
-            f"it holds {len(distinct)} different words; --max-categories allows more than "
-            f"{most_words}"
+            f"it holds {distinct} different words, most of them rare; --max-categories allows more "
+            f"than {most_words}"
         )
+        return
+    plans.columns[name] = Plan("category", many=True)
+    plans.assumptions.append(
+        f"Column {name!r} holds {distinct} different words: the {len(common)} most common have a "
+        f"feature each, the others share one (--max-categories allows more than {most_words})."
+    )
 
 
 # ------------------------------------------------------------------------------- sentences
@@ -222,15 +314,22 @@ def _example(present: pandas.Series, wrong: np.ndarray) -> str:
 
 def _slips(name: str, present: pandas.Series, wrong: np.ndarray) -> str:
     """Say that a few values of a column are not numbers, and what can be done."""
-    words = sorted({str(present.iloc[k]).strip() for k in wrong})
     remedy = (
         f"Correct the file, leave the column out with --drop {name!r}, or read it as words with "
         f"--categorical {name!r}."
     )
-    if len(words) == 1 and words[0].casefold() in MEANS_MISSING:
-        missing = f"If {words[0]!r} means missing, give --missing {words[0]!r}."
+    missing = means_missing(present, wrong)
+    if missing:
         remedy = f"{missing} Otherwise c{remedy[1:]}"
     return f"{not_numbers(f'Column {name!r}', present, wrong)} {remedy}"
+
+
+def means_missing(present: pandas.Series, wrong: np.ndarray) -> str:
+    """Propose --missing where all that is no number is one such word; else nothing."""
+    words = sorted({str(present.iloc[k]).strip() for k in wrong})
+    if len(words) == 1 and words[0].casefold() in MEANS_MISSING:
+        return f"If {words[0]!r} means missing, give --missing {words[0]!r}."
+    return ""
 
 
 def not_numbers(what: str, present: pandas.Series, wrong: np.ndarray) -> str:

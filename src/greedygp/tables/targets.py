@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from greedygp.tables.dates import calendar_of
-from greedygp.tables.plans import infinite_values, not_numbers
-from greedygp.tables.problems import DataProblem, did_you_mean
-from greedygp.tables.values import has_decimal_commas, is_grouped, to_numbers
+from greedygp.tables.doubts import alike_words, footers, stand_ins
+from greedygp.tables.plans import infinite_values, means_missing, not_numbers
+from greedygp.tables.problems import DataProblem, did_you_mean, row_number
+from greedygp.tables.values import has_decimal_commas, is_grouped, to_numbers, units_of
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Target", "labels_of", "numbers_of", "take_target"]
+__all__ = ["Target", "labels_of", "numbers_of", "rows_of", "take_target"]
 
 FEWEST_ROWS = 10
 MOST_CLASSES = 50
@@ -33,12 +34,14 @@ class Target:
     values : (rows,) array
         Floats, or the classes: whole numbers where all are, else text.
     kept : (rows of the table,) bool array
-        The rows that have a target.
+        The rows that have a target and are data.
     task : {"regression", "classification"}
     why : str
         How the task was chosen.
     assumptions : list of str
         Sentences about what had to be guessed.
+    not_data : int
+        Rows with a target that are no data, such as totals.
     """
 
     values: np.ndarray
@@ -46,6 +49,7 @@ class Target:
     task: str
     why: str
     assumptions: list[str] = field(default_factory=list)
+    not_data: int = 0
 
 
 def take_target(table: pandas.DataFrame, name: str, task: str = "auto") -> Target:
@@ -61,33 +65,56 @@ def take_target(table: pandas.DataFrame, name: str, task: str = "auto") -> Targe
     """
     if name not in table.columns:
         raise DataProblem(
-            f"There is no column {name!r} to be the target; " + did_you_mean(name, table.columns)
+            f"There is no column {name!r} to be the target; {did_you_mean(name, table.columns)}"
+            + " Give --separator if there should be more." * (len(table.columns) == 1)
         )
     column = table[name]
-    kept = np.asarray(column.notna())
+    kept, assumptions = rows_of(table, name)
+    not_data = int(np.sum(column.notna().to_numpy() & ~kept))
     column = column[kept]
     if len(column) < FEWEST_ROWS:
         raise DataProblem(
             f"Only {len(column)} rows have a value of the target {name!r}; at least {FEWEST_ROWS} "
             "are needed."
         )
-    numbers, wrong, assumptions = numbers_of(name, column)
+    numbers, wrong, read = numbers_of(name, column)
     why = "as asked"
     if task == "auto":
         task, why = _task_of(column, numbers, wrong)
-        assumptions += _doubts(name, task, numbers, wrong)
+        read = read + _doubts(name, task, numbers, wrong)
     if task == "regression":
-        return Target(_checked_numbers(name, column, numbers, wrong), kept, task, why, assumptions)
-    return Target(_checked_classes(name, column), kept, task, why)
+        values = _checked_numbers(name, column, numbers, wrong)
+        doubt = stand_ins(f"The target {name!r}", values)
+        told = [*assumptions, *read, *([doubt] if doubt else [])]
+        return Target(values, kept, task, why, told, not_data)
+    labels = _checked_classes(name, column)
+    words = sorted(str(label) for label in np.unique(labels))
+    doubt = alike_words(f"The target {name!r}", words)
+    return Target(labels, kept, task, why, [*assumptions, *([doubt] if doubt else [])], not_data)
+
+
+def rows_of(table: pandas.DataFrame, name: str) -> tuple[np.ndarray, list[str]]:
+    """Return which rows of a table are data with a target, and what was assumed."""
+    kept = table[name].notna().to_numpy(copy=True)
+    said = []
+    for place, why in footers(table, name).items():
+        if kept[place]:
+            said.append(f"Row {row_number(table[name], place)} {why}, and was left out.")
+            kept[place] = False
+    most = 3
+    more = [f"{len(said) - most} more rows like these were left out."] if len(said) > most else []
+    return kept, said[:most] + more
 
 
 def numbers_of(name: str, column: pandas.Series) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Return a target as numbers, the places that hold none, and what was assumed."""
     numbers, wrong = to_numbers(column)
-    if not len(wrong) or not is_grouped(column, wrong):
+    units = units_of(column) if len(wrong) and len(wrong) == len(column) else []
+    unit = units[0] if len(units) == 1 and len(column.unique()) > FEW_VALUES else ""
+    if not len(wrong) or not (unit or is_grouped(column, wrong)):
         return numbers, wrong, []
     first = int(wrong[0])
-    numbers, wrong = to_numbers(column, grouped=True)
+    numbers, wrong = to_numbers(column, grouped=True, unit=unit)
     example = str(column.iloc[first]).strip()
     return numbers, wrong, [
         f"The target {name!r} was read as numbers: {example!r} is {numbers[first]:.10g} (--task "
@@ -111,6 +138,8 @@ def _task_of(column: pandas.Series, numbers: np.ndarray, wrong: np.ndarray) -> t
         return "regression", "the target is a number with a decimal comma"
     if 0 < len(wrong) < FEW_WRONG * len(column):
         return "regression", "the target is nearly always a number"
+    if means_missing(column, wrong) and len(np.unique(numbers)) > FEW_VALUES:
+        return "regression", "the target is a number or missing"
     if len(wrong):
         return "classification", "the target is words"
     if len(np.unique(numbers)) == 2:
@@ -148,8 +177,9 @@ def _checked_numbers(
         )
     if len(wrong):
         raise DataProblem(
-            f"{not_numbers(f'The target {name!r}', column, wrong)} It must hold numbers for "
-            "regression: correct them, or give --task classification."
+            f"{not_numbers(f'The target {name!r}', column, wrong)} "
+            f"{means_missing(column, wrong)}".strip()
+            + " It must hold numbers for regression: correct them, or give --task classification."
         )
     if not np.all(np.isfinite(numbers)):
         sentence = infinite_values(name, column, numbers)

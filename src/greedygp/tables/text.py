@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from greedygp.tables.names import checked_names, is_number
 from greedygp.tables.problems import FileProblem
 from greedygp.tables.source import LONGEST_SIGNATURE, Source, format_of, kind_of_bytes
+from greedygp.versions import exact_numbers
 
 if TYPE_CHECKING:
     import pandas
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["read_text"]
 
 MOST_PREAMBLE = 1000  # lines
+DOTTED = r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d*)?"  # 1.234,5
 
 
 def read_text(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pandas.DataFrame]:
@@ -44,12 +46,13 @@ def read_text(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pan
             low_memory=False,
             skipinitialspace=True,
             chunksize=rows or sys.maxsize,
+            **exact_numbers(pandas),
         )
         empty = True
         try:
             for part in reader:
                 empty = False
-                yield part
+                yield part if source.decimal != "," else _without_dots(part)
         except pandas.errors.EmptyDataError:
             pass
         except pandas.errors.ParserWarning as warning:
@@ -59,6 +62,19 @@ def read_text(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pan
             ) from warning
     if empty:
         yield pandas.DataFrame(columns=names)
+
+
+def _without_dots(part: pandas.DataFrame) -> pandas.DataFrame:
+    """Return a table in which 1.234 and 1.234,5 are numbers, where the decimal mark is a comma."""
+    for name in part.columns:
+        values = part[name]
+        if values.dtype.kind in "biuf" or not values.notna().any():
+            continue
+        words = values.dropna().astype(str).str.strip()
+        if words.str.fullmatch(DOTTED).all():
+            plain = words.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
+            part = part.assign(**{name: plain.astype(float).reindex(values.index)})
+    return part
 
 
 def _decoded(file: IO[bytes], source: Source) -> io.TextIOWrapper:

@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from greedygp.tables.encoder import Encoder
-from greedygp.tables.families import default_family, family_named, make
+from greedygp.exceptions import FitInterrupted
+from greedygp.progress import met_deadlines
+from greedygp.tables.doubts import copies, few_of_a_class, telling_columns
+from greedygp.tables.families import (
+    default_family,
+    family_named,
+    make,
+    name_columns,
+    taken_model,
+)
 from greedygp.tables.model import TableModel
 from greedygp.tables.plans import MOST_WORDS
 from greedygp.tables.problems import DataProblem, did_you_mean
@@ -22,13 +30,17 @@ from greedygp.tables.targets import Target, take_target
 if TYPE_CHECKING:
     import pandas
 
+    from greedygp.tables.encoder import TableEncoder
+
 __all__ = [
     "Predictions",
     "Prepared",
     "Recipe",
     "Trained",
+    "TrainingInterrupted",
     "coverage_where_missing",
     "encoder_for",
+    "facts_of",
     "predictions_of",
     "prepare",
     "relevance_of_columns",
@@ -85,7 +97,7 @@ class Prepared:
         The rows with a target, without the target and the dropped columns. Its index has their
         places in the file.
     target : Target
-    encoder : Encoder
+    encoder : TableEncoder
         Fitted on the training rows.
     train, test : int arrays
         Places in `rows`.
@@ -93,7 +105,7 @@ class Prepared:
 
     rows: pandas.DataFrame
     target: Target
-    encoder: Encoder
+    encoder: TableEncoder
     train: np.ndarray
     test: np.ndarray
 
@@ -126,6 +138,14 @@ class Trained:
     predictions: Predictions | None
 
 
+class TrainingInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a fit that had a model by then: `trained` has it, judged as usual."""
+
+    def __init__(self, trained: Trained):
+        super().__init__("The fit was interrupted; there is a model of what it had until then.")
+        self.trained = trained
+
+
 def prepare(table: pandas.DataFrame, recipe: Recipe) -> Prepared:
     """Check the table, choose the rows to hold out, decide about the columns."""
     for name in recipe.drop:
@@ -138,15 +158,24 @@ def prepare(table: pandas.DataFrame, recipe: Recipe) -> Prepared:
     target = take_target(table, recipe.target, recipe.task)
     rows = table.drop(columns=[recipe.target, *recipe.drop])[target.kept]
     if not len(rows.columns):
-        raise DataProblem(f"There is no column besides the target {recipe.target!r}.")
+        raise DataProblem(f"There is no column other than the target {recipe.target!r}.")
     train, test = split(target, recipe.test, recipe.seed)
-    return Prepared(rows, target, encoder_for(recipe).fit(rows, train), train, test)
+    encoder = encoder_for(recipe).fit(rows, train=train)
+    used = rows[[column.name for column in encoder.columns_]]
+    target.assumptions += telling_columns(used, target.values)
+    said = [copies(rows, target.values)]
+    if target.task == "classification":
+        said.append(few_of_a_class(target.values, test))
+    target.assumptions += [sentence for sentence in said if sentence is not None]
+    return Prepared(rows, target, encoder, train, test)
 
 
-def encoder_for(recipe: Recipe) -> Encoder:
+def encoder_for(recipe: Recipe) -> TableEncoder:
     """Return an encoder, not fitted, as the recipe wants it."""
+    from greedygp.tables.encoder import TableEncoder
+
     categories = [name for name in recipe.categories if name != recipe.target]
-    return Encoder(categories, recipe.most_words, recipe.numbers)
+    return TableEncoder(categories, recipe.most_words, recipe.numbers)
 
 
 def split(target: Target, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -186,24 +215,42 @@ def train(
     Returns
     -------
     Trained
+
+    Raises
+    ------
+    TrainingInterrupted
+        After Ctrl-C, with the model that there is. Without one, KeyboardInterrupt itself goes up.
     """
     ready = prepare(table, recipe)
     task = ready.target.task
-    kind = family_named(recipe.model, task) if recipe.model else default_family(task)
+    kind = (
+        family_named(recipe.model, task) if recipe.model else default_family(task, recipe.settings)
+    )
     estimator = make(kind, recipe.settings, {"random_state": recipe.seed} | recipe.offered)
     if callbacks and hasattr(estimator, "set_callbacks"):
         estimator.set_callbacks(*callbacks)
     X = ready.encoder.transform(ready.rows.iloc[ready.train])
-    begin = time.perf_counter()
+    begin, interrupted = time.perf_counter(), False
     try:
-        estimator.fit(X, ready.target.values[ready.train])
+        name_columns(estimator, ready.encoder.feature_names)
+        with met_deadlines() as met:
+            estimator.fit(X, ready.target.values[ready.train])
+    except FitInterrupted:
+        interrupted = True
     except (ValueError, TypeError) as error:
         raise DataProblem(f"{kind.__name__} could not be fitted: {error}") from error
     seconds = time.perf_counter() - begin
+    estimator, because = taken_model(estimator)
     model = TableModel(ready.encoder, estimator, recipe.target, task, {})
     rows, predictions = judged(model, ready)
-    model.facts = (known or {}) | _facts(model, recipe, ready, rows, predictions, seconds, X)
-    return Trained(model, rows, predictions)
+    facts = facts_of(model, recipe, ready, rows, predictions, seconds, X)
+    facts |= {"model_because": because, "ended_early": bool(met)}
+    model.facts = (known or {}) | facts
+    trained = Trained(model, rows, predictions)
+    if interrupted:
+        model.facts["interrupted"] = True
+        raise TrainingInterrupted(trained)
+    return trained
 
 
 def judged(model: TableModel, ready: Prepared) -> tuple[pandas.DataFrame, Predictions | None]:
@@ -255,7 +302,7 @@ def coverage_where_missing(
     """
     from greedygp.metrics import coverage
 
-    names = [column.name for column in model.encoder.columns]
+    names = [column.name for column in model.encoder.columns_]
     holes = rows[names].isna().any(axis=1).to_numpy()
     if said.std is None or holes.sum() < FEWEST_TO_COVER:
         return None
@@ -270,16 +317,17 @@ def relevance_of_columns(model: TableModel, values: np.ndarray | None) -> dict[s
     """
     if values is None or len(values) != len(model.encoder.groups):
         return None
-    columns = model.encoder.columns
+    columns = model.encoder.columns_
     best = np.zeros(len(columns))
     np.maximum.at(best, model.encoder.groups, values)
     order = np.argsort(-best, kind="stable")
     return {columns[k].name: float(best[k]) for k in order}
 
 
-def _facts(
+def facts_of(
     model: TableModel, recipe: Recipe, ready: Prepared, rows, said, seconds: float, X
 ) -> dict[str, Any]:
+    """Return what should be remembered of the making of a model."""
     from greedygp.plotting.curves import slopes
 
     estimator, encoder = model.estimator, ready.encoder
@@ -292,20 +340,19 @@ def _facts(
         "target": recipe.target,
         "classes": model.classes if model.task == "classification" else None,
         "rows": len(ready.target.kept),
-        "rows_without_target": int((~ready.target.kept).sum()),
+        "rows_without_target": int((~ready.target.kept).sum()) - ready.target.not_data,
         "rows_train": len(ready.train),
         "rows_test": len(ready.test),
         "features": len(encoder.feature_names),
         "columns": [
             {"name": c.name, "kind": c.kind, "missing": c.missing, "words": len(c.words)}
-            for c in encoder.columns
+            for c in encoder.columns_
         ],
-        "assumptions": [*ready.target.assumptions, *encoder.assumptions],
-        "left_out": dict(encoder.left_out) | dict.fromkeys(recipe.drop, "as asked"),
+        "assumptions": [*ready.target.assumptions, *encoder.assumptions_],
+        "left_out": dict(encoder.left_out_) | dict.fromkeys(recipe.drop, "as asked"),
         "model": type(estimator).__name__,
         "settings": {key: _plain(own[key]) for key in own if repr(own[key]) != repr(usual[key])},
         "basis": _basis_size(estimator),
-        "ended_early": _ended_early(estimator, seconds),
         "judged_by": judged_by,
         "scores": None if said is None else scores_of(model, said),
         "where_missing": None if said is None else coverage_where_missing(model, rows, said),
@@ -317,15 +364,6 @@ def _facts(
 
 def _plain(value: Any) -> Any:
     return value if isinstance(value, int | float | str | None) else repr(value)
-
-
-def _ended_early(estimator: Any, seconds: float) -> bool:
-    """Tell whether the fit was ended by its time limit."""
-    limit = getattr(estimator, "time_limit", None)
-    if limit is None:
-        return False
-    reasons = np.atleast_1d(getattr(estimator, "stop_reason_", ())).tolist()
-    return "time_limit" in reasons or seconds >= limit
 
 
 def _basis_size(estimator: Any) -> int | None:

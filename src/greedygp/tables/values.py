@@ -10,19 +10,24 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["MISSING", "has_decimal_commas", "is_grouped", "to_numbers", "to_words"]
+__all__ = ["MISSING", "has_decimal_commas", "is_grouped", "to_numbers", "to_words", "units_of"]
 
 MISSING = "(missing)"
 CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|JPY|CHF|INR)"
-# 1,234 or $1,234.50 or 12 % or (1,200): what `ungrouped` makes numbers of.
-GROUPED = re.compile(
-    rf"[-+(]?\s*{CURRENCY}?\s*[-+]?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d*)?\s*(?:{CURRENCY}|%)?\s*\)?"
-)
+# 1,234 or 1 234 or 1'234 or $1,234.50 or 12 % or (1,200): what `ungrouped` makes numbers of.
+BETWEEN = "[,' \u00a0\u202f\u2019]"  # thousands
+DIGITS = rf"(?:\d{{1,3}}(?:{BETWEEN}\d{{3}})+|\d+)(?:\.\d*)?"
+GROUPED = re.compile(rf"[-+(]?\s*{CURRENCY}?\s*[-+]?{DIGITS}\s*(?:{CURRENCY}|%)?\s*\)?")
+# 5 cm or 12kg: a number and a unit.
+WITH_UNIT = re.compile(rf"([-+]?{DIGITS}(?:[eE][-+]?\d+)?)\s*([^\W\d][^\d,;:]{{0,11}}|\u00b0\w?)")
+MINUS = "\u2212"  # as text processors write it
 # 1,5 or 1.234,56: a decimal comma. 1,234 alone may also be a thousand and more.
-DECIMAL_COMMA = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
+DECIMAL_COMMA = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+(?:[eE][-+]?\d+)?")
 
 
-def to_numbers(values: pandas.Series, grouped: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def to_numbers(
+    values: pandas.Series, grouped: bool = False, unit: str = ""
+) -> tuple[np.ndarray, np.ndarray]:
     """Return a column as float64, NaN where missing, and the places that hold no number.
 
     Parameters
@@ -30,18 +35,24 @@ def to_numbers(values: pandas.Series, grouped: bool = False) -> tuple[np.ndarray
     values : Series
     grouped : bool
         Whether text may have currency signs, percent signs and commas between thousands.
+    unit : str
+        What may stand behind a number.
     """
     import pandas
 
-    present = np.asarray(values.notna())
     kind = values.dtype
+    if isinstance(kind, np.dtype) and kind.kind in "biuf":  # nearly always; quick for wide tables
+        return values.to_numpy(dtype=np.float64), np.array([], dtype=int)
+    present = np.asarray(values.notna())
     if pandas.api.types.is_datetime64_any_dtype(kind) or isinstance(kind, pandas.PeriodDtype):
         return np.full(len(values), np.nan), np.flatnonzero(present)
     if pandas.api.types.is_timedelta64_dtype(kind):
         return np.asarray(values.dt.total_seconds(), dtype=np.float64), np.array([], dtype=int)
     if not pandas.api.types.is_numeric_dtype(kind):
-        values = values.astype(object)
-        if grouped:
+        values = values.astype(object).map(_with_minus, na_action="ignore")
+        if unit:
+            values = values.map(lambda value: _without(value, unit), na_action="ignore")
+        if grouped or unit:
             values = values.map(_ungrouped, na_action="ignore")
     numbers = pandas.to_numeric(values, errors="coerce")
     if pandas.api.types.is_complex_dtype(numbers.dtype):
@@ -64,7 +75,26 @@ def _ungrouped(value: Any) -> Any:
     if not isinstance(value, str) or not GROUPED.fullmatch(value.strip()):
         return value
     sign = "-" if value.strip().startswith("(") else ""
-    return sign + re.sub(rf"{CURRENCY}|[%,()\s]", "", value)
+    return sign + re.sub(rf"{CURRENCY}|{BETWEEN}|[%()\s]", "", value)
+
+
+def _with_minus(value: Any) -> Any:
+    return value.replace(MINUS, "-") if isinstance(value, str) else value
+
+
+def _without(value: Any, unit: str) -> Any:
+    """Return a text without the unit at its end."""
+    if not isinstance(value, str) or WITH_UNIT.fullmatch(value.strip()) is None:
+        return value
+    return value.strip().removesuffix(unit).strip()
+
+
+def units_of(values: pandas.Series) -> list[str]:
+    """Return the units behind the numbers of a column; empty: not all are numbers with a unit."""
+    found = [WITH_UNIT.fullmatch(_with_minus(word).strip()) for word in to_words(values)]
+    if not found or not all(found):
+        return []
+    return sorted({str(match[2]).strip() for match in found if match})
 
 
 def is_grouped(values: pandas.Series, wrong: np.ndarray) -> bool:

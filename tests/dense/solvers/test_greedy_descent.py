@@ -65,6 +65,49 @@ def test_the_blocks_are_those_of_algorithms_1_and_2(Problem, size, subset, weigh
     assert_allclose(np.concatenate(path), expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("prefitting", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("subset", [None, 5])
+def test_the_variants_that_the_paper_names(Problem, subset, weighted, prefitting):
+    """All others looked at, and equation (7): blocks and steps are those of the definition."""
+    problem = Problem(n=40, weighted=weighted)
+    subsets = Subsets(40, subset) if subset else np.random.default_rng(0)
+    looked_at = iter(subsets) if subset else iter(lambda: range(40), None)
+    solver = greedy(problem, subsets, working_set=subset, prefitting=prefitting)
+    chosen, choose = [], solver.choose
+
+    def watched():
+        found = choose()
+        chosen.append(found[0].tolist())
+        return found
+
+    solver.choose = watched
+    for _ in range(5):
+        solver.step()
+    A = problem.dense().A
+    blocks, expected = greedy_descent(A, problem.y[0], 8, looked_at, 5, prefitting)
+    assert chosen == blocks
+    assert_allclose(solver.alpha[0], expected[-1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{"working_set": None}, {"prefitting": True}])
+@pytest.mark.parametrize("problem", ["ill-conditioned", "duplicate rows"])
+def test_the_variants_solve_when_accelerated(Problem, problem, options):
+    problem = Problem(**(PROBLEMS[problem] | {"p": 6}))
+    solver = greedy(problem, together=3, memory=2, rank=10, **options)
+    assert_solved(problem, solve(solver, Limits(TOL)).alpha, TOL)
+
+
+def test_a_variable_gains_no_less_with_the_block_solved_for_again(Problem):
+    problem = Problem(n=40, p=2)
+    plain, prefitted = (greedy(problem, prefitting=p)._grow(np.empty((8, 40))) for p in (0, 1))
+    assert_array_equal(plain.scores() >= 0, ~plain.member)
+    left = prefitted._left_of_diagonal(slice(None))[~prefitted.member]
+    A, B = problem.dense().A, prefitted.index
+    schur = np.diag(A - A[:, B] @ np.linalg.solve(A[np.ix_(B, B)], A[B]))[~prefitted.member]
+    assert_close(left, schur)
+
+
 def test_blocks_of_all_variables_end_in_one_step(Problem):
     problem = Problem(n=30)
     solution = solve(greedy(problem, block_size=100), Limits(1e-10))

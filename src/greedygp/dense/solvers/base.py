@@ -38,7 +38,8 @@ class Solver:
         self.backend = system.backend
         self.alpha = self.backend.zeros(tuple(y.shape)) if alpha is None else 1.0 * alpha
         self.gradient = -1.0 * y if alpha is None else self.product(self.alpha) - y
-        self.is_exact = True  # whether the gradient was computed from scratch, not updated
+        # Whether the gradient was computed from scratch; `solving` takes it back after each step.
+        self.is_exact = True
 
     @staticmethod
     def settings(options: SolverOptions, system: System, p: int, rng: Generator) -> dict[str, Any]:
@@ -46,7 +47,10 @@ class Solver:
         return {}
 
     def step(self) -> None:
-        """Move `alpha` and `gradient`, in place."""
+        """Move `alpha` and `gradient`, in place.
+
+        A right-hand side may be solved already: its gradient is zero, and it stays where it is.
+        """
         raise NotImplementedError
 
     def refresh(self) -> None:
@@ -81,6 +85,14 @@ class Solver:
     def objective(self) -> float:
         """`f`, summed over the right-hand sides."""
         return 0.5 * float(np.sum(self.backend.row_dots(self.alpha, self.gradient - self.y)))
+
+    def most_left(self) -> np.ndarray:
+        """Return what `g'A^-1 g` is at most, for every right-hand side, (p,).
+
+        That is twice what f may still fall. `A` is no smaller than its ridge, nor than the sum of
+        the ridge and a factor of low rank of K.
+        """
+        return self.backend.row_dots(self.gradient / self.system.ridge[None, :], self.gradient)
 
     # --- to go on later --------------------------------------------------------------------------
 

@@ -100,7 +100,10 @@ class PreconditionedConjugateGradient(ConjugateGradient):
 
     @staticmethod
     def settings(options: SolverOptions, system: System, p: int, rng: Generator) -> dict[str, Any]:
-        return {"rank": options.rank_for(system, RANK_SHARE), "rng": rng}
+        return {"rank": options.rank_for(system, RANK_SHARE, p), "rng": rng}
 
     def precondition(self, residual: Array) -> Array:
         return self.inverse(residual)
+
+    def most_left(self) -> np.ndarray:
+        return self.rz

@@ -17,7 +17,11 @@ Beyond the paper, and by default:
   It costs a product with A, and puts right what all rows have in common, which every block
   disturbs. Of both kinds of step the one that last lowered f more for its cost is made next.
 
-`together=1, memory=0, rank=0` is the paper's algorithm.
+`together=1, memory=0, rank=0` is the paper's algorithm. Two of its variants, which it names and
+leaves for their cost: all others are looked at instead of a random subset (`working_set=None`,
+O(n m) a variable); and a variable is judged by what f falls when the whole block is solved for
+again, `e_i^2 / (2 (A_ii - A_iB A_BB^-1 A_Bi))` (`prefitting`, its equation (7), O(m^2) for each
+variable that is looked at).
 """
 
 from __future__ import annotations
@@ -38,6 +42,7 @@ from greedygp.dense.system import System
 __all__ = ["MOST_SCORED", "GreedyDescent"]
 
 MOST_SCORED = 4  # right-hand sides by which a block is chosen; more are mixed at random
+FEWEST_STEPS = 2  # that a step is made conjugate to, however many right-hand sides there are
 STAGES = 4  # a quarter of a block is chosen together
 MEMORY = 30  # earlier steps that a step is made conjugate to
 RANK_SHARE = 0.15  # of the rows: the size of the first block where K is not held
@@ -47,6 +52,7 @@ RANK_SHARE = 0.15  # of the rows: the size of the first block where K is not hel
 COST_IN_BLOCK, COST_IN_PRODUCT = 2.3, 0.5
 COST_IN_HELD_BLOCK, COST_IN_HELD_PRODUCT = 8.0, 0.06  # where K is held blocks seldom pay
 COST_IN_FACTOR = 0.1
+COST_OF_A_LINE = 0.004  # of a multiplication, once for each right-hand side
 
 
 class GreedyDescent(BlockDescent):
@@ -55,8 +61,9 @@ class GreedyDescent(BlockDescent):
     Parameters
     ----------
     block_size : int
-    working_set : int
-        The size of a random subset (60 in the paper).
+    working_set : int or None
+        The size of a random subset (60 in the paper); None: all variables are looked at, in as many
+        groups as enter together.
     together : int
         Variables that enter with the same residual; 1: the paper's algorithm.
     memory : int
@@ -64,6 +71,8 @@ class GreedyDescent(BlockDescent):
     rank : int
         The size of the first block, by which steps over all variables are made; 0: none, the
         paper's algorithm.
+    prefitting : bool
+        Whether a variable is judged by the fall of f with the whole block solved for again.
     rng : Generator
     """
 
@@ -76,18 +85,20 @@ class GreedyDescent(BlockDescent):
         alpha: Array | None = None,
         *,
         block_size: int,
-        working_set: int,
+        working_set: int | None,
         together: int,
         memory: int,
         rank: int = 0,
+        prefitting: bool = False,
         rng: Generator,
     ):
         super().__init__(system, y, alpha, block_size=block_size)
         self.working_set, self.together, self.memory = working_set, together, memory
-        self.rank = min(rank, system.n)
+        self.rank, self.prefitting = min(rank, system.n), prefitting
         self.first: tuple[np.ndarray, list[int]] | None = None  # block, sizes of its groups
         self.inverse: LowRankInverse | None = None
         self.rates = {"whole": np.inf, "block": np.inf}  # the last gain per cost of each
+        self._low_rank_step: Array | None = None  # (F'F + ridge)^-1 g of the present gradient
         self.rng = rng
         self.steps: list[tuple[Array, Array]] = []  # earlier ones: direction, its product with A
         self.diagonal = to_numpy(system.diagonal).astype(np.float64)
@@ -99,8 +110,9 @@ class GreedyDescent(BlockDescent):
             "block_size": size,
             "working_set": options.working_set,
             "together": max(1, size // STAGES) if fast else 1,
-            "memory": max(2, MEMORY // p) if fast else 0,
-            "rank": options.rank_for(system, RANK_SHARE) if fast else 0,
+            "memory": max(FEWEST_STEPS, MEMORY // p) if fast else 0,
+            "rank": options.rank_for(system, RANK_SHARE, p) if fast else 0,
+            "prefitting": options.prefitting,
             "rng": rng,
         }
 
@@ -111,6 +123,7 @@ class GreedyDescent(BlockDescent):
             self._first_step()
         else:
             self._step_that_pays()
+        self._low_rank_step = None
 
     def _first_step(self) -> None:
         """Minimise over a large block, and keep it as a model of the matrix."""
@@ -133,16 +146,26 @@ class GreedyDescent(BlockDescent):
         self.rates[kind] = (before - self.objective) / self._costs()[kind]
 
     def _whole_step(self) -> None:
-        assert self.inverse is not None
-        direction = self.inverse(-self.gradient)
+        direction = -1.0 * self._preconditioned()
         self._move_along(direction, self.system.product(direction))
+
+    def _preconditioned(self) -> Array:
+        assert self.inverse is not None
+        if self._low_rank_step is None:
+            self._low_rank_step = self.inverse(self.gradient)
+        return self._low_rank_step
+
+    def most_left(self) -> np.ndarray:
+        if self.inverse is None:
+            return super().most_left()
+        return self.backend.row_dots(self._preconditioned(), self.gradient)
 
     def _costs(self) -> dict[str, float]:
         """Return what both kinds of step cost, in evaluations of a kernel entry."""
-        n, held = self.system.n, self.system.hold
+        n, held, lines = self.system.n, self.system.hold, COST_OF_A_LINE * (self.y.shape[0] - 1)
         entry = COST_IN_HELD_PRODUCT if held else COST_IN_PRODUCT
-        product = n * entry + self.rank * COST_IN_FACTOR
-        block = self.block_size * (COST_IN_HELD_BLOCK if held else COST_IN_BLOCK)
+        product = n * (entry + lines) + self.rank * (COST_IN_FACTOR + 2 * lines)
+        block = self.block_size * (lines + (COST_IN_HELD_BLOCK if held else COST_IN_BLOCK))
         return {"whole": n * product, "block": n * block}
 
     # --- the block -------------------------------------------------------------------------------
@@ -165,6 +188,8 @@ class GreedyDescent(BlockDescent):
     def _winners(self, growing: _GrowingBlock, count: int) -> np.ndarray:
         """Return the best of `count` random subsets, each variable once."""
         n = self.system.n
+        if self.working_set is None:
+            return self._winners_of_all(growing, count)
         subsets = self.rng.integers(n, size=(count, self.working_set))
         few = 2 * subsets.size < n
         scores = growing.scores(subsets.ravel() if few else None)
@@ -174,6 +199,14 @@ class GreedyDescent(BlockDescent):
         if len(winners) == 0:  # nothing but members of the block was drawn
             winners = np.array([int(np.argmax(growing.scores()))])
         return winners
+
+    def _winners_of_all(self, growing: _GrowingBlock, count: int) -> np.ndarray:
+        """Return the best of each of `count` random parts of all variables."""
+        scores = growing.scores()
+        everyone = np.arange(self.system.n) if count == 1 else self.rng.permutation(self.system.n)
+        parts = np.array_split(everyone, min(count, self.system.n))
+        winners = np.array([part[int(np.argmax(scores[part]))] for part in parts])
+        return np.unique(winners[scores[winners] >= 0.0])
 
     def _scored_gradient(self) -> Array:
         """Return the gradient; of many right-hand sides, that of a few random mixtures."""
@@ -225,7 +258,7 @@ class GreedyDescent(BlockDescent):
 
     def refresh(self) -> None:
         super().refresh()
-        self.steps = []
+        self.steps, self._low_rank_step = [], None
 
     def snapshot(self) -> dict[str, Any]:
         kept = super().snapshot() | {"rng": self.rng.bit_generator.state}
@@ -238,6 +271,7 @@ class GreedyDescent(BlockDescent):
         super().restore(kept)
         self.rng.bit_generator.state = kept["rng"]
         self.steps = [tuple(map(self.backend.asarray, step)) for step in kept["steps"]]
+        self._low_rank_step = None
         self.rates = dict(zip(("whole", "block"), map(float, kept["rates"])))
         if self.rank and len(kept["first"]):
             panel = self.backend.empty((len(kept["first"]), self.system.n))
@@ -310,9 +344,20 @@ class _GrowingBlock:
     def scores(self, rows: np.ndarray | None = None) -> np.ndarray:
         """Return twice what each variable alone would gain; -1 for members of the block."""
         here = slice(None) if rows is None else rows
-        scores = _scores(self.residual(rows), self.backend) / self.descent.diagonal[here]
+        left = self.descent.diagonal[here]
+        if self.descent.prefitting:
+            left = self._left_of_diagonal(here)
+        scores = _scores(self.residual(rows), self.backend) / left
         scores[self.member[here]] = -1.0
         return scores
+
+    def _left_of_diagonal(self, rows: np.ndarray | slice) -> np.ndarray:
+        """Return `A_ii - A_iB A_BB^-1 A_Bi`; of a member of the block anything positive."""
+        m = self.size
+        columns = to_numpy(self.panel[:m, :])[:, rows].astype(np.float64)
+        explained = np.sum((self._inverse[:m, :m] @ columns) ** 2, axis=0)
+        diagonal = self.descent.diagonal[rows]
+        return np.maximum(diagonal - explained, self.backend.epsilon * diagonal)
 
 
 def _scores(residual: Array, backend: Any) -> np.ndarray:

@@ -21,10 +21,11 @@ class SolverOptions:
     """The user's options of the solver; see `GPRegressor`."""
 
     block_size: int | None = None
-    working_set: int = 60
+    working_set: int | None = 60
     accelerate: bool = True
     rank: int | None = None
     memory_limit: float = 2.0**31
+    prefitting: bool = False
 
     def matrix_fits(self, n: int) -> bool:
         """Tell whether an n x n matrix may be held."""
@@ -34,9 +35,9 @@ class SolverOptions:
         """Return how many variables a block has."""
         return self.block_size or default_block_size(system.n)
 
-    def rank_for(self, system: System, share: float) -> int:
+    def rank_for(self, system: System, share: float, p: int = 1) -> int:
         """Return the rank of a preconditioner; `share` of the rows where K is not held."""
-        return self.rank or default_rank(system.n, RANK_SHARE_HELD if system.hold else share)
+        return self.rank or default_rank(system.n, RANK_SHARE_HELD if system.hold else share, p)
 
 
 def default_block_size(n: int) -> int:
@@ -45,9 +46,13 @@ def default_block_size(n: int) -> int:
     return int(max(min(n, 100), min(wanted, _most_lines(n))))
 
 
-def default_rank(n: int, share: float) -> int:
-    """Return the rank of a preconditioner: a share of the rows, as far as memory allows it."""
-    wanted = np.clip(int(share * n), SMALLEST_RANK, LARGEST_RANK)
+def default_rank(n: int, share: float, p: int = 1) -> int:
+    """Return the rank of a preconditioner for p right-hand sides, as far as memory allows it.
+
+    A share of the rows; for many right-hand sides so much that the factor, n r^2, costs as much as
+    one product of theirs with the matrix, p n^2.
+    """
+    wanted = max(np.clip(int(share * n), SMALLEST_RANK, LARGEST_RANK), int(np.sqrt(p * n)))
     return int(max(min(n, 50), min(wanted, _most_lines(n))))
 
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from greedygp.arrays import Backend, to_numpy
-from greedygp.rows import RowBlock, Rows, add_up
+from greedygp.rows.blocks import RowBlock, Rows, add_up
 
 
 @dataclass

@@ -1,11 +1,9 @@
-"""The rows of the data and what is known of each: map, sum, concatenate, gather, and nothing else.
+"""Rows whose state is kept: map, sum, concatenate, gather, and nothing else.
 
 Row state never leaves this object as one array. A family describes what it knows of some rows by a
 subclass of :class:`RowBlock`, a dataclass of named arrays. An algorithm hands `Rows.map` a function
 of one block; what the function returns is small (basis-sized or candidate-sized) and is added up by
-`Rows.sum`. So the same code runs on one array, on blocks in threads, and on a device. This module
-and `arrays.py` are the only ones that know where rows live: blocks in a file or on other machines
-need only another `map`.
+`Rows.sum`. So the same code runs on one array, on blocks in threads, and on a device.
 """
 
 from __future__ import annotations

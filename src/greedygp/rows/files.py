@@ -1,0 +1,242 @@
+"""Rows in Parquet and CSV files: read in chunks, as often as a fit goes over them."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from greedygp.arrays import Backend
+from greedygp.messages import shown
+from greedygp.rows.store import READ_ROWS, Chunk, RowStore
+from greedygp.versions import exact_numbers
+
+__all__ = ["RowSource", "files_of"]
+
+PARQUET = (".parquet", ".pq")
+TEXT = {".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t"}
+
+
+class RowSource(RowStore):
+    """Rows in files that need not fit into the memory: Parquet, or text with column names.
+
+    `SparseGPRegressor.fit`, `predict` and `loo_predict` take it in the place of X and y. All
+    columns must hold numbers; the command `greedygp fit` encodes tables with words and dates.
+
+    Parameters
+    ----------
+    paths : path, pattern, or list of these
+        Files in the order of their rows; those of a pattern, such as `"data/*.parquet"`, are
+        sorted by name.
+    target : str, list of str or None
+        The column, or columns, to learn; None: the rows are only to be predicted.
+    features : list of str or None
+        The columns to learn from; None: all but target and weight.
+    weight : str or None
+        A column of weights: a weight of w means the row w times.
+    separator : str or None
+        Between the fields of a text file; None: by the file's name, a comma or a tab.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from greedygp import RowSource, SparseGPRegressor
+    >>> x = np.linspace(0, 6, 400)
+    >>> folder = TemporaryDirectory()
+    >>> table = pd.DataFrame({"x": x, "y": np.sin(x)})
+    >>> table[:200].to_parquet(Path(folder.name) / "a.parquet")
+    >>> table[200:].to_parquet(Path(folder.name) / "b.parquet")
+    >>> source = RowSource(f"{folder.name}/*.parquet", target="y")
+    >>> model = SparseGPRegressor(max_basis=10, max_iter=5, random_state=0).fit(source)
+    >>> model.predict(source).shape
+    (400,)
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        paths: str | os.PathLike | Iterable[str | os.PathLike],
+        target: str | Sequence[str] | None = None,
+        *,
+        features: Sequence[str] | None = None,
+        weight: str | None = None,
+        separator: str | None = None,
+    ):
+        self.paths, self.separator = files_of(paths), separator
+        self.target, self.weight = target, weight
+        self.targets = [target] if isinstance(target, str) else list(target or ())
+        named = [*self.targets, *([weight] if weight else [])]
+        columns = self.columns_of(self.paths[0])
+        if features is None:
+            features = [name for name in columns if name not in named]
+        self.feature_names = list(features)
+        _check_columns(self.paths[0], columns, [*self.feature_names, *named])
+        if not self.feature_names:
+            raise ValueError(f"{self.paths[0]} has no column to learn from.")
+        self.n_features = len(self.feature_names)
+        self.needed = list(dict.fromkeys([*self.feature_names, *named]))
+        self.backend = Backend(np.empty(0))
+
+    def check(self) -> tuple[int, ...] | None:
+        if self.target is None:
+            return None
+        return () if isinstance(self.target, str) else (len(self.targets),)
+
+    def chunks(self) -> Iterator[Chunk]:
+        start = 0
+        for path in self.paths:
+            first = 0
+            for columns in self.read(path):
+                chunk = self._chunk(columns, start, path, first)
+                yield chunk
+                start, first = start + len(chunk), first + len(chunk)
+
+    def _chunk(self, columns: dict[str, np.ndarray], start: int, path: str, first: int) -> Chunk:
+        names = self.feature_names
+        assert names is not None
+        y = weights = None
+        if self.target is not None:
+            y = np.column_stack([columns[name] for name in self.targets])
+            y = y[:, 0] if isinstance(self.target, str) else y
+        if self.weight is not None:
+            weights = columns[self.weight]
+        X = np.column_stack([columns[name] for name in names])
+        return Chunk(X, y, weights, start, path, first, tuple(names))
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def columns_of(self, path: str) -> list[str]:
+        """Return the names of a file's columns."""
+        try:
+            if _is_parquet(path):
+                return list(_parquet().ParquetFile(path).schema_arrow.names)
+            return [str(name) for name in next(self._text(path, None)).columns]
+        except (OSError, ValueError, StopIteration) as error:
+            raise ValueError(f"{path} cannot be read: {error}") from error
+
+    def read(self, path: str) -> Iterator[dict[str, np.ndarray]]:
+        """Yield a file's columns as float64 arrays, some rows at a time."""
+        _check_columns(path, self.columns_of(path), self.needed)
+        if _is_parquet(path):
+            yield from self._read_parquet(path)
+        else:
+            yield from self._read_text(path)
+
+    def _read_parquet(self, path: str) -> Iterator[dict[str, np.ndarray]]:
+        file = _parquet().ParquetFile(path)
+        for name in self.needed:
+            kind = str(file.schema_arrow.field(name).type)
+            if not kind.startswith(("int", "uint", "float", "double", "halffloat", "bool", "dec")):
+                raise ValueError(_not_numbers(name, path, f"it holds {kind}"))
+        for batch in file.iter_batches(batch_size=READ_ROWS, columns=self.needed):
+            columns = (batch.column(name) for name in self.needed)
+            yield {
+                name: np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+                for name, column in zip(self.needed, columns, strict=True)
+            }
+
+    def _read_text(self, path: str) -> Iterator[dict[str, np.ndarray]]:
+        first = 0
+        for table in self._text(path, self.needed):
+            yield {name: _numbers(table[name], path, first) for name in self.needed}
+            first += len(table)
+
+    def _text(self, path: str, columns: list[str] | None) -> Iterator[Any]:
+        """Yield the rows of a text file as tables."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("Reading CSV files needs pandas: pip install pandas.") from error
+        separator = self.separator or TEXT.get(_suffix(path), ",")
+        rows = READ_ROWS if columns else 1
+        with pandas.read_csv(
+            path, sep=separator, usecols=columns, chunksize=rows, **exact_numbers(pandas)
+        ) as tables:
+            yield from tables
+
+
+def files_of(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> list[str]:
+    """Return the files that paths and patterns mean; raise a sentence where there are none."""
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    found: list[str] = []
+    for path in (str(os.fspath(each)) for each in given):
+        if glob.has_magic(path) and not Path(path).exists():
+            matches = sorted(name for name in glob.glob(path) if Path(name).is_file())
+            if not matches:
+                raise FileNotFoundError(f"No file matches {path!r}.")
+            found += matches
+        elif Path(path).is_dir():
+            inside = sorted(str(p) for p in Path(path).iterdir() if _suffix(p) in (*PARQUET, *TEXT))
+            if not inside:
+                raise FileNotFoundError(f"The folder {path} has no Parquet or CSV file.")
+            found += inside
+        elif not Path(path).exists():
+            raise FileNotFoundError(f"There is no file {path}.")
+        else:
+            found.append(path)
+    if not found:
+        raise ValueError("paths is empty; name at least one file.")
+    for path in found:
+        if _suffix(path) not in (*PARQUET, *TEXT):
+            raise ValueError(
+                f"{path} is neither Parquet nor text by its name; it should end in "
+                f"{', '.join((*PARQUET, *TEXT))}."
+            )
+    return found
+
+
+def _suffix(path: str | Path) -> str:
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] in (".gz", ".bz2", ".xz", ".zst"):
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _is_parquet(path: str) -> bool:
+    return _suffix(path) in PARQUET
+
+
+def _parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError("Reading Parquet files needs pyarrow: pip install pyarrow.") from error
+    return pyarrow.parquet
+
+
+def _check_columns(path: str, columns: list[str], needed: list[str]) -> None:
+    missing = [name for name in needed if name not in columns]
+    if missing:
+        raise ValueError(
+            f"{path} lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}; "
+            f"its columns are {', '.join(map(repr, columns[:12]))}"
+            f"{' and more' if len(columns) > 12 else ''}."
+        )
+
+
+def _numbers(values: Any, path: str, first: int) -> np.ndarray:
+    """Return a column of a text file as numbers."""
+    if values.dtype.kind in "biuf":
+        return values.to_numpy(dtype=np.float64)
+    import pandas
+
+    numbers = pandas.to_numeric(values, errors="coerce")
+    wrong = np.flatnonzero(numbers.isna().to_numpy() & values.notna().to_numpy())
+    if len(wrong):
+        place = int(wrong[0])
+        what = f"row {first + place} (counted from 0) has {shown(values.iloc[place])}"
+        raise ValueError(_not_numbers(str(values.name), path, what))
+    return numbers.to_numpy(dtype=np.float64)
+
+
+def _not_numbers(name: str, path: str, what: str) -> str:
+    return (
+        f"Column {name!r} of {path} must hold numbers; {what}. Name the columns to learn from by "
+        "`features`, or let `greedygp fit` encode the table."
+    )

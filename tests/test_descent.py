@@ -1,0 +1,103 @@
+"""L-BFGS of our own: bounds, memory, functions that bend down, and SciPy's minimum."""
+
+import numpy as np
+import scipy.optimize
+from numpy.testing import assert_allclose, assert_array_equal
+
+from greedygp.descent import LEAST_SLOPE, PAIRS, Descent, Memory
+
+WIDE = np.array([[-np.inf, np.inf]])
+
+
+def rosenbrock(x):
+    return scipy.optimize.rosen(x), scipy.optimize.rosen_der(x)
+
+
+def bowl(stiffness, centre):
+    return lambda x: (
+        0.5 * float(stiffness @ (x - centre) ** 2),
+        stiffness * (x - centre),
+    )
+
+
+def run(descent, steps=500):
+    """Go down until there is no lower point; return the values on the way."""
+    values = [descent.value]
+    while len(values) <= steps and descent.step():
+        values.append(descent.value)
+    return values
+
+
+def test_it_falls_at_every_step_and_ends_at_the_minimum():
+    descent = Descent(rosenbrock, np.zeros(6), np.repeat(WIDE, 6, axis=0), Memory())
+    values = run(descent)
+    assert np.all(np.diff(values) < 0)
+    assert np.max(np.abs(descent.slope)) <= LEAST_SLOPE
+    assert_allclose(descent.x, 1.0, atol=1e-5)
+
+
+def test_a_minimum_at_the_bounds_is_scipys():
+    bounds = np.tile([-0.4, 0.7], (5, 1))
+    descent = Descent(rosenbrock, np.full(5, -0.3), bounds, Memory())
+    run(descent)
+    expected = scipy.optimize.minimize(
+        rosenbrock, np.full(5, -0.3), jac=True, method="L-BFGS-B", bounds=bounds, tol=1e-14
+    )
+    assert_allclose(descent.value, expected.fun, rtol=1e-6)
+    assert np.all((descent.x >= -0.4) & (descent.x <= 0.7))
+
+
+def test_where_all_is_pushed_out_nothing_moves():
+    descent = Descent(
+        bowl(np.ones(3), np.full(3, 9.0)), np.ones(3), np.tile([0.0, 1.0], (3, 1)), Memory()
+    )
+    assert not descent.step()
+    assert_array_equal(descent.x, 1.0)
+
+
+def test_a_function_that_bends_down_everywhere():
+    """Along no step does the slope grow: there are no pairs, and still it falls to the bound."""
+    descent = Descent(
+        lambda x: (-0.5 * float(x @ x), -x),
+        np.array([0.1, -0.2]),
+        np.tile([-1.0, 1.0], (2, 1)),
+        Memory(),
+    )
+    run(descent)
+    assert_array_equal(descent.x, [1.0, -1.0])
+    assert descent.memory.pairs == []
+
+
+def test_values_that_are_huge_where_there_are_no_numbers():
+    """A step into the wall is shortened."""
+
+    def walled(x):
+        if x[0] > 0.5:
+            return 1e10 * (1.0 + float(x @ x)), 2e10 * x
+        return -float(x[0]) + float(x[1] ** 2), np.array([-1.0, 2.0 * x[1]])
+
+    descent = Descent(walled, np.array([0.0, 1.0]), np.repeat(WIDE, 2, axis=0), Memory())
+    values = run(descent, 60)
+    assert np.all(np.diff(values) < 0)
+    assert 0.3 < descent.x[0] <= 0.5
+
+
+def test_a_memory_goes_on():
+    """With what another descent has learnt the minimum is nearer."""
+    stiffness, centre = np.geomspace(1.0, 1e4, 12), np.arange(12.0)
+    bounds, memory = np.repeat(WIDE, 12, axis=0), Memory()
+    run(Descent(bowl(stiffness, centre), np.zeros(12), bounds, memory))
+    elsewhere = bowl(stiffness, centre + 1.0)
+    new = len(run(Descent(elsewhere, np.zeros(12), bounds, Memory())))
+    known = len(run(Descent(elsewhere, np.zeros(12), bounds, Memory([*memory.pairs]))))
+    assert known < new
+
+
+def test_the_last_pairs_are_kept_and_a_copy_does_not_change():
+    memory = Memory()
+    for k in range(PAIRS + 5):
+        memory.note(np.array([1.0, k]), np.array([1.0, k]))
+    copy = Memory([*memory.pairs])
+    assert [pair[0][1] for pair in memory.pairs] == list(range(5, PAIRS + 5))
+    memory.note(np.ones(2), np.ones(2))
+    assert [pair[0][1] for pair in copy.pairs] == list(range(5, PAIRS + 5))
