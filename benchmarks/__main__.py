@@ -1,4 +1,4 @@
-"""Command line: ``python -m benchmarks run SUITE|all``, ``render SUITE|all``, ``list``."""
+"""Command line: ``python -m benchmarks run|render SUITE|all``, ``index``, ``list``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import frame
+from benchmarks import frame, paper_index
 from benchmarks.suites import SUITES
+from greedygp import datasets
 
 
 def parser() -> argparse.ArgumentParser:
@@ -23,9 +24,11 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--jobs", type=int, default=1, help="processes at a time (1: measure times)")
     render = commands.add_parser("render", help="write docs/results from the records")
     render.add_argument("suite", choices=[*SUITES, "all"])
+    index = commands.add_parser("index", help="write the list of the papers' tables and figures")
     for command in (run, render):
         command.add_argument("--results", type=Path, default=frame.RESULTS, help="records' folder")
-    render.add_argument("--docs", type=Path, default=frame.DOCS, help="folder of the pages")
+    for command in (render, index):
+        command.add_argument("--docs", type=Path, default=frame.DOCS, help="folder of the pages")
     return top
 
 
@@ -33,11 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     if options.command == "list":
         return list_suites()
+    if options.command == "index":
+        print(paper_index.write_index(options.docs))
+        return 0
     names = list(SUITES) if options.suite == "all" else [options.suite]
     if options.command == "run":
         return run(names, options)
     for name in names:
         render(SUITES[name], options)
+    paper_index.write_index(options.docs)
     return 0
 
 
@@ -57,6 +64,9 @@ def render(suite: frame.Suite, options: argparse.Namespace) -> None:
 def run(names: Sequence[str], options: argparse.Namespace) -> int:
     failed = 0
     for name in names:
+        for task in SUITES[name].tasks:
+            if task.name in datasets.SUPPLIED and task.name not in datasets.available():
+                print(f"no data for {task.title}. {datasets.SUPPLIED[task.name].source}")
         try:
             failed += frame.run_suite(
                 SUITES[name],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +11,11 @@ import numpy as np
 from scipy.stats import mannwhitneyu, ttest_rel
 
 from benchmarks.frame import Record, Suite, write_atomically
+from benchmarks.verdicts import Claim as Claim
+from benchmarks.verdicts import claims_table as claims_table
+from benchmarks.verdicts import counted as counted
 
 MISSING = "-"
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A finding of a paper, what our records say about it, and whether it holds (None: open)."""
-
-    paper: str
-    ours: str
-    holds: bool | None
-
-    @property
-    def verdict(self) -> str:
-        return {True: "yes", False: "no", None: "not enough runs"}[self.holds]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
@@ -34,13 +23,6 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
     lines = ["| " + " | ".join(header) + " |"]
     lines.append("|" + "|".join(["---"] + ["--:"] * (len(header) - 1)) + "|")
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
-    return [*lines, ""]
-
-
-def claims_table(claims: Sequence[Claim]) -> list[str]:
-    """A Markdown table of claims, all text to the left."""
-    lines = ["| the paper | these runs | holds |", "|---|---|---|"]
-    lines += [f"| {claim.paper} | {claim.ours} | {claim.verdict} |" for claim in claims]
     return [*lines, ""]
 
 

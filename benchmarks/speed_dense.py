@@ -6,7 +6,7 @@
     python -m benchmarks.speed_dense --write             # to docs/results/speed_dense.md, too
                                                          # (--large: speed_dense_large.md)
 
-Hyperparameters are those of the suites `paper002_*` (learnt at the first use, and kept). Prints
+Hyperparameters are those of the suites `full_gp_*` (learnt at the first use, and kept). Prints
 seconds by the clock and of the processor (of up to 6000 rows: the fastest of three), kernel passes
 (entries evaluated, over n^2), steps, the norm of the gradient that was reached, the test error and
 the peak of memory; then the ratios.
@@ -30,7 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import frame
 from benchmarks.printed_page import also_on_a_page
-from benchmarks.suites import paper002, paper002_table2
+from benchmarks.suites import full_gp, full_gp_solvers
 from greedygp import datasets
 from greedygp.kernels import Matern
 
@@ -45,7 +45,7 @@ HEADER = "| | seconds | cpu | kernel passes | steps | norm | RMSE | peak GiB |"
 
 def hyperparameters(name: str, results: Path) -> dict[str, Any]:
     """Those of the suites' first partition; learnt and kept where they are not there."""
-    suite = paper002_table2.SUITE
+    suite = full_gp_solvers.SUITE
     task = next(task for task in suite.tasks if task.name == name)
     run = frame.Run(suite, task, suite.methods[0], 0)
     path = frame.prepared_path(run, results)
@@ -59,12 +59,12 @@ def hyperparameters(name: str, results: Path) -> dict[str, Any]:
 
 def measure(request: dict[str, Any]) -> dict[str, float]:
     """Fit once, in this process."""
-    task = next(task for task in paper002.TASKS if task.name == request["task"])
-    data = paper002.problem(task, 0, request["rows"])
+    task = next(task for task in full_gp.TASKS if task.name == request["task"])
+    data = full_gp.problem(task, 0, request["rows"])
     parameters = request["parameters"]
     if parameters.pop("rough", False):
         parameters |= ROUGH | {"kernel": Matern(nu=2.5, length_scale=[3.0] * data.X.shape[1])}
-    model = paper002.dense_model(request["prepared"], 0, **parameters)
+    model = full_gp.dense_model(request["prepared"], 0, **parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         begin, cpu = time.perf_counter(), time.process_time()
@@ -82,7 +82,7 @@ def measure(request: dict[str, Any]) -> dict[str, float]:
         "steps": int(model.n_iter_),
         "norm": float(model.gradient_norm_),
         "converged": bool(model.converged_),
-        "rmse": paper002.rmse(data, model.predict(data.X_test)),
+        "rmse": full_gp.rmse(data, model.predict(data.X_test)),
         "variance_seconds": variances,
         "peak": peak,
     }
@@ -94,7 +94,7 @@ class Table:
     def __init__(self, task: str, rows: int, options: argparse.Namespace):
         self.task, self.rows, self.options = task, rows, options
         self.prepared = hyperparameters(task, options.results)
-        title = next(t.title for t in paper002.TASKS if t.name == task)
+        title = next(t.title for t in full_gp.TASKS if t.name == task)
         noise = self.prepared["noise_variance"]
         print(f"\n## {title}, {rows:,} rows, noise variance {noise:.2g}\n\n{HEADER}")
         print("|---" + "|--:" * (HEADER.count("|") - 2) + "|", flush=True)

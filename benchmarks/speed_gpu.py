@@ -3,6 +3,7 @@
     python -m benchmarks.speed_gpu                # Friedman1, 100,000 and 1,000,000 rows
     python -m benchmarks.speed_gpu --rows 20000   # other numbers of rows
     python -m benchmarks.speed_gpu --write        # to docs/results/speed_gpu.md, too
+    python -m benchmarks.speed_gpu --criteria     # instead: selection by criterion, and learning
 
 Needs torch and a CUDA device. The data are torch tensors on the device and stay there; nothing else
 differs from a fit on NumPy arrays. First a small problem is fitted on both, and what the
@@ -31,6 +32,7 @@ MOST_ROWS_OF_A_FULL_GP = 100_000
 # Of Friedman1 in unit variances: what a fit of 2000 rows finds, rounded.
 KERNEL = Gaussian(4.0, [0.9, 0.9, 1.6, 5.0, 6.0, *[1e4] * 5])
 NOISE = 0.04
+CRITERIA = ("nlgpp", "loo_cve", "nlml")
 HEADER = "| model | rows | seconds | NMSE | 95 % interval covers | basis, or steps | peak GiB |"
 
 
@@ -116,13 +118,56 @@ def line(name: str, rows: int, on: Device, model: Any) -> None:
     )
 
 
+def by_criterion(on: Device, sizes: Sequence[int]) -> None:
+    """Print the seconds of selecting a basis of all rows, and of learning from all of them."""
+    sparse(criterion="nlgpp", learning_rows=None).fit(*map(on, problem(SMALL_ROWS)[:2]))
+    print(
+        f"All rows select {BASIS} of themselves (59 candidates a step, DTC, hyperparameters given)."
+        "\n\n| rows | criterion | selection, s | fit, s | basis | rounding met | peak GiB |\n"
+        "|--:|---|--:|--:|--:|--:|--:|",
+        flush=True,
+    )
+    given: dict[str, Any] = {
+        "kernel": KERNEL,
+        "noise_variance": NOISE,
+        "objective": None,
+        "approximation": "dtc",
+        "patience": None,
+        "learning_rows": None,
+    }
+    for rows in sizes:
+        X, y = (on(part) for part in problem(rows)[:2])
+        for criterion in CRITERIA:
+            model = sparse(criterion=criterion, **given)
+            seconds, peak = on.timed(model, X, y)
+            print(
+                f"| {rows:,} | `{criterion}` | {model.path_['seconds'][-1]:.2f} | {seconds:.2f} | "
+                f"{model.n_basis_} | {model.drift_:.0e} | {peak:.2f} |",
+                flush=True,
+            )
+    seconds, peak = on.timed(sparse(learning_rows=None, criterion="random"), X, y)
+    print(
+        f"\nStart, a random basis, {ITERATIONS} iterations of learning by NLGPP from all "
+        f"{sizes[-1]:,} rows, posterior: {seconds:.2f} s, peak {peak:.2f} GiB.",
+        flush=True,
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--criteria", action="store_true", help="selection by criterion")
     parser.add_argument("--write", action="store_true", help="write docs/results/speed_gpu.md")
     options = parser.parse_args(arguments)
     on = Device()
     warnings.simplefilter("ignore", ConvergenceWarning)  # of max_iter, which is set low
+    if options.criteria:
+        with also_on_a_page(
+            "speed_gpu", "Selection on a GPU", options.write, page="speed_gpu_criteria"
+        ):
+            print(f"Friedman1 on {on.name}.\n")
+            by_criterion(on, options.rows)
+        return
     with also_on_a_page("speed_gpu", "Regression on a GPU", options.write):
         print(f"Friedman1 on {on.name}.\n")
         same_on_both(on)

@@ -39,8 +39,13 @@ class Comparison:
 
     @property
     def present(self) -> Values:
-        """The methods of the field that have values."""
-        return {name: v for name, v in self.values.items() if name in self.field and v}
+        """The methods of the field that have values: two at least, where ours and another have.
+
+        One that has hardly begun would leave a single partition that all have, and no test.
+        """
+        found = {name: v for name, v in self.values.items() if name in self.field and v}
+        full = {name: v for name, v in found.items() if len(v) > 1}
+        return full if OURS in full and len(full) > 1 else found
 
     @property
     def is_one(self) -> bool:

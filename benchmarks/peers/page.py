@@ -10,6 +10,7 @@ from benchmarks.frame import Record, Suite
 from benchmarks.peers.calibration import calibration_section
 from benchmarks.peers.comparison import EARLIER, title_of
 from benchmarks.peers.findings import findings
+from benchmarks.peers.picture import picture
 from benchmarks.peers.tables import density_table, error_table, score_table, seconds_section
 
 
@@ -27,6 +28,10 @@ def render(suite: Suite, records: list[Record], folder: Path) -> Path:
         "Nats, of the standardised target; smaller is better. Bold: the best sparse GP; * "
         "significantly worse than it (paired t-test over the partitions at 0.05; few partitions "
         "show large differences only).",
+        "",
+        *picture(suite, records, folder),
+        "Each point is a method's mean over the partitions that both have; hollow: not a sparse "
+        "Gaussian process. What is further out than the picture stands at its edge.",
         "",
         *density_table(suite, records),
         "## Continuous ranked probability score",

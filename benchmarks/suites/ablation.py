@@ -37,6 +37,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         name: {"criterion": name} for name in ("nlgpp", "loo_cve", "nlml", "info_gain", "random")
     },
     "objective": {
+        "auto": {"objective": "auto"},
         "loo_cve": {"objective": "loo_cve"},
         "gpe": {"objective": "gpe"},
         "nlml (FITC)": {"objective": "nlml"},
@@ -44,6 +45,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "vfe (DTC)": {"objective": "vfe", "approximation": "dtc"},
     },
     "approximation": {name: {"approximation": name} for name in ("fitc", "dtc")},
+    "noise_model": {"constant": {"noise_model": "constant"}},
     "refine_basis": {"False": {"refine_basis": False}},
     "rounds": {"2": {"rounds": 2}, "3": {"rounds": 3}},
     "max_iter": {"35": {"max_iter": 35}, "140": {"max_iter": 140}},

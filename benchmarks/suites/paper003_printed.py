@@ -16,6 +16,14 @@ PAIRS = (
     ("rfs", "ols"),
 )
 
+# Full Gaussian process regression against the two: where p < 0.05 it is the better one.
+AGAINST_GP = {
+    ("boston", "fgcv"): 3.4e-10,
+    ("boston", "frvm"): 1.22e-12,
+    ("abalone", "fgcv"): 0.012,
+    ("abalone", "frvm"): 0.095,
+}
+
 # One line a data set, in the order of PAIRS.
 _P_VALUES = """
     friedman2  1.3e-12  .013    .47     .097  9.4e-5  .119

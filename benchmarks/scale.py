@@ -1,0 +1,342 @@
+"""Rows beyond the memory and beyond one process: time, peak of memory, error.
+
+    python -m benchmarks.scale make                 # 10,000,000 rows x 10 features in Parquet files
+    python -m benchmarks.scale run [TASK ...]       # measure what has no result yet
+    python -m benchmarks.scale show [--write]       # the tables (to docs/results/scale.md, too)
+
+Each task has a process of its own, and its result is kept in `benchmarks/results/scale/`.
+
+files          a fit by file with 200 basis vectors, beside a bare pass over the files
+mapped         2,000,000 rows x 6 in a memory map, 100 basis vectors, 10 iterations
+rows-N         a fit to the first N rows: the error against the true function
+workers        one value and gradient of 1,000,000 rows by one and by two Dask workers, beside bare
+               products of the same sizes
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from benchmarks import frame
+from benchmarks.printed_page import also_on_a_page
+from greedygp import RowSource, SparseGPRegressor
+from greedygp.kernels import Gaussian
+
+FOLDER = Path(os.environ.get("GREEDYGP_SCALE", Path(tempfile.gettempdir()) / "greedygp-scale"))
+RESULTS = frame.RESULTS / "scale"
+FILES, FILE_ROWS, FEATURES, NOISE = 10, 1_000_000, 10, 3.0
+CHUNK = 8192
+ITERATIONS = 10
+MAPPED_ROWS = 2_000_000
+ROWS = (10_000, 100_000, 1_000_000)
+WORKER_ROWS, WORKER_CHUNKS, REPEATS = 1_000_000, 16, 3
+TASKS = (*(f"rows-{rows}" for rows in ROWS), "mapped", "workers", "files")
+
+
+def truth(X: np.ndarray) -> np.ndarray:
+    """Friedman's first function; the last five features mean nothing."""
+    return (
+        10.0 * np.sin(np.pi * X[:, 0] * X[:, 1])
+        + 20.0 * (X[:, 2] - 0.5) ** 2
+        + 10.0 * X[:, 3]
+        + 5.0 * X[:, 4]
+    )
+
+
+def rows(number: int, count: int = FILE_ROWS) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of a file."""
+    rng = np.random.default_rng(number)
+    X = rng.uniform(size=(count, FEATURES))
+    return X, truth(X) + NOISE * rng.normal(size=count)
+
+
+def first_rows(count: int) -> tuple[np.ndarray, np.ndarray]:
+    X, y = rows(0)
+    return X[:count], y[:count]
+
+
+def make() -> None:
+    """Write the files that are not there yet."""
+    import pyarrow
+    import pyarrow.parquet
+
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for number in range(FILES):
+        path = FOLDER / f"part-{number:02}.parquet"
+        if not path.exists():
+            X, y = rows(number)
+            columns = {f"x{k}": X[:, k] for k in range(FEATURES)} | {"y": y}
+            part = path.with_suffix(".part")
+            pyarrow.parquet.write_table(pyarrow.table(columns), part, row_group_size=100_000)
+            part.rename(path)
+        print(path, f"{path.stat().st_size / 2**20:.0f} MiB", flush=True)
+
+
+# --- what is measured ----------------------------------------------------------------------------
+
+
+def files() -> dict[str, Any]:
+    make()
+    source = RowSource(str(FOLDER / "*.parquet"), target="y")
+    model, seconds = timed(lambda: estimator(200, ITERATIONS).fit(source))
+    peak = peak_gib()
+    bare, bare_seconds = timed(lambda: bare_pass(source, model))
+    return {
+        "rows": FILES * FILE_ROWS,
+        **seconds,
+        "peak_gib": peak,
+        "bare_pass": bare_seconds,
+        "basis": model.n_basis_,
+        "rmse": error(model),
+        "bare_rows": bare,
+    }
+
+
+def bare_pass(source: RowSource, model: SparseGPRegressor) -> int:
+    """Read the rows, and do what one pass cannot do without, in NumPy: kernel, solve, product."""
+    basis, scales = model.basis_, model.kernel_.length_scales(FEATURES)
+    U = basis / scales
+    G = np.linalg.cholesky(model.kernel_(basis) + 1e-8 * np.eye(len(U)))
+    total, count = np.zeros((len(U), len(U))), 0
+    for chunk in source.chunks():
+        for piece in chunk.pieces(CHUNK):
+            X = piece.X / scales
+            squares = np.sum(U**2, axis=1)[:, None] + np.sum(X**2, axis=1)[None, :]
+            V = scipy.linalg.solve_triangular(
+                G, np.exp(U @ X.T - 0.5 * squares), lower=True, check_finite=False
+            )
+            total += V @ V.T
+            count += len(piece)
+    return count
+
+
+def mapped() -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        rng = np.random.default_rng(0)
+        path = Path(folder) / "X.npy"
+        X = np.lib.format.open_memmap(path, "w+", dtype=np.float64, shape=(MAPPED_ROWS, 6))
+        for part in np.array_split(np.arange(len(X)), 20):
+            X[part] = rng.uniform(size=(len(part), 6))
+        y = truth(X) + NOISE * rng.normal(size=len(X))
+        del X
+        X = np.load(path, mmap_mode="r")
+        model, seconds = timed(lambda: estimator(100, ITERATIONS).fit(X, y))
+        return {"rows": len(X), **seconds, "peak_gib": peak_gib(), "basis": model.n_basis_}
+
+
+def by_rows(count: int) -> dict[str, Any]:
+    model, seconds = timed(lambda: estimator(200, ITERATIONS).fit(*first_rows(count)))
+    return {
+        "rows": count,
+        **seconds,
+        "peak_gib": peak_gib(),
+        "rmse": error(model),
+        "basis": model.n_basis_,
+    }
+
+
+def workers() -> dict[str, Any]:
+    """Time the passes and bare products on one and on two workers, in turns."""
+    from distributed import Client, LocalCluster
+
+    times: dict[str, list[float]] = {}
+    for _ in range(REPEATS):
+        for count in (1, 2):
+            with (
+                LocalCluster(
+                    n_workers=count, threads_per_worker=1, dashboard_address=":0"
+                ) as cluster,
+                Client(cluster) as client,
+            ):
+                for name, work in (("passes", _objective(client)), ("products", _products(client))):
+                    work()  # workers have imported everything and hold the rows
+                    _, seconds = timed(work)
+                    times.setdefault(f"{name}_{count}", []).append(seconds["seconds"])
+    best = {name: min(each) for name, each in times.items()}
+    return {
+        "rows": WORKER_ROWS,
+        "times": times,
+        "speedup": best["passes_1"] / best["passes_2"],
+        "speedup_of_products": best["products_1"] / best["products_2"],
+    }
+
+
+def _objective(client: Any) -> Callable[[], Any]:
+    """Return one value and gradient by NLGPP of rows on the workers."""
+    import dask.array as da
+
+    from greedygp import DaskRows
+    from greedygp.data import TargetScale, WholeData
+    from greedygp.rows import survey
+    from greedygp.sparse.passes import StreamedObjective
+
+    chunk = WORKER_ROWS // WORKER_CHUNKS
+    X = da.random.default_rng(0).uniform(size=(WORKER_ROWS, FEATURES), chunks=(chunk, FEATURES))
+    y = da.map_blocks(truth, X, dtype=np.float64, drop_axis=1)
+    store = DaskRows(X, y, client=client)
+    store.check()
+    found = survey(store)
+    whole = WholeData(store, found, TargetScale.of(found.mean, found.variance))
+    objective = StreamedObjective("nlgpp", whole, approximation="fitc", memory_limit=2.0**31)
+    basis = np.random.default_rng(1).uniform(size=(200, FEATURES))
+    kernel = Gaussian(4.0, [0.5, 0.5, 0.8, 2.0, 3.0, *[10.0] * 5])
+    return lambda: objective(kernel, 0.3, basis)
+
+
+def _products(client: Any) -> Callable[[], Any]:
+    """Return bare products, a task for each chunk."""
+    chunk = WORKER_ROWS // WORKER_CHUNKS
+
+    def product(number: int) -> float:
+        V = np.random.default_rng(number).uniform(size=(200, 8192))
+        return sum(float((V @ V.T)[0, 0]) for _ in range(10 * chunk // 8192))
+
+    def work() -> list[float]:
+        return client.gather(client.map(product, range(WORKER_CHUNKS), pure=False))
+
+    return work
+
+
+def estimator(basis: int, iterations: int) -> SparseGPRegressor:
+    return SparseGPRegressor(max_basis=basis, max_iter=iterations, random_state=0)
+
+
+def check_inputs() -> np.ndarray:
+    return np.random.default_rng(10_000).uniform(size=(20_000, FEATURES))
+
+
+def error(model: SparseGPRegressor) -> float:
+    """Return the root mean squared error against the true function."""
+    X = check_inputs()
+    return float(np.sqrt(np.mean((model.predict(X) - truth(X)) ** 2)))
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+    """Return what it gives, and seconds by the clock and of the processor."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = work()
+    return found, {
+        "seconds": time.perf_counter() - wall,
+        "cpu_seconds": time.process_time() - cpu,
+    }
+
+
+def peak_gib() -> float:
+    """Return the largest resident memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def measure(task: str) -> dict[str, Any]:
+    if task.startswith("rows-"):
+        return by_rows(int(task.removeprefix("rows-")))
+    return {"files": files, "mapped": mapped, "workers": workers}[task]()
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def run(tasks: Sequence[str], again: bool) -> None:
+    """Measure in one process after the other, and keep what they find."""
+    for task in tasks:
+        path = RESULTS / f"{task}.json"
+        if path.exists() and not again:
+            continue
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.scale", "measure", task],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        found = json.loads(done.stdout.splitlines()[-1])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        frame.write_atomically(path, json.dumps(found, indent=1) + "\n")
+        print(f"{task}: {found}", flush=True)
+
+
+def show() -> None:
+    """Print the tables of what there is."""
+    found = {path.stem: json.loads(path.read_text()) for path in RESULTS.glob("*.json")}
+    print(
+        f"Friedman's first function of {FEATURES} features (five mean nothing), noise with a "
+        f"standard deviation of {NOISE:g}. Seconds by the clock, and of the processor in brackets; "
+        "the machine may have had other work. Peak: the process' largest resident memory.\n"
+    )
+    _show_rows(found)
+    if "mapped" in found:
+        line = found["mapped"]
+        print(
+            f"\nMemory map of {line['rows']:,} rows x 6, {line['basis']} basis vectors, "
+            f"{ITERATIONS} iterations: {_time(line)} s, peak {line['peak_gib']:.2f} GiB."
+        )
+    if "workers" in found:
+        line = found["workers"]
+        print(
+            f"\nOne value and gradient by NLGPP of {line['rows']:,} rows with 200 basis vectors, "
+            "two Dask workers with a thread each against one: "
+            f"{line['speedup']:.2f} times as fast; bare products, run the same way: "
+            f"{line['speedup_of_products']:.2f} times (best of {REPEATS}, in turns)."
+        )
+
+
+def _show_rows(found: dict[str, Any]) -> None:
+    print(
+        f"200 basis vectors, {ITERATIONS} iterations on at most 100,000 random rows, the "
+        "posterior of all rows:\n\n"
+        "| rows | where | RMSE against the truth | seconds | peak GiB |\n|--:|---|--:|--:|--:|"
+    )
+    for task in (*(f"rows-{rows}" for rows in ROWS), "files"):
+        if task in found:
+            line, where = found[task], "ten Parquet files" if task == "files" else "arrays"
+            print(
+                f"| {line['rows']:,} | {where} | {line['rmse']:.4f} | {_time(line)} | "
+                f"{line['peak_gib']:.2f} |"
+            )
+    if "files" in found:
+        bare = found["files"]["bare_pass"]
+        print(
+            "\nA bare pass over the files in NumPy (read, kernel, triangular solve, product) takes "
+            f"{_time(bare)} s; a fit by file makes three passes, of which one has the products: it "
+            "surveys the rows, draws the sample, and makes the posterior."
+        )
+
+
+def _time(line: dict[str, Any]) -> str:
+    return f"{line['seconds']:.1f} ({line['cpu_seconds']:.1f})"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("make")
+    for name in ("run", "measure"):
+        command = commands.add_parser(name)
+        command.add_argument("tasks", nargs="*", choices=[*TASKS, []], default=TASKS)
+        command.add_argument("--again", action="store_true", help="measure anew")
+    commands.add_parser("show").add_argument("--write", action="store_true")
+    options = parser.parse_args(arguments)
+    if options.command == "make":
+        make()
+    elif options.command == "run":
+        run(options.tasks, options.again)
+    elif options.command == "measure":
+        print(json.dumps(measure(options.tasks[0])))
+    else:
+        with also_on_a_page("scale show", "Many rows", options.write, page="scale"):
+            show()
+
+
+if __name__ == "__main__":
+    main()
