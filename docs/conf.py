@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from importlib.metadata import version as installed_version
+import re
+
+from greedygp import __version__
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 project = "greedygp"
 author = "greedygp developers"
 copyright = "greedygp developers"
-release = installed_version("greedygp")
+release = __version__
 version = ".".join(release.split(".")[:2])
 
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # MathJax beside the pages, not from a CDN
     "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
@@ -38,6 +41,7 @@ myst_dmath_double_inline = True
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"  # `fit()`, not `SparseGPRegressor.fit()`
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
@@ -58,11 +62,26 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"greedygp {release}"
 html_static_path = ["_static"]
+html_css_files = ["custom.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+
+def without_foreign_labels(app, what, name, obj, options, lines):
+    """Keep the words of scikit-learn's references to pages of its own, which are not here."""
+    if getattr(obj, "__module__", "").startswith("sklearn"):
+        text = "\n".join(lines)
+        text = re.sub(r":ref:`([^`<]*?)\s*<[^>]*>`", r"\1", text)
+        text = re.sub(r":ref:`([^`]*)`", r"\1", text)
+        lines[:] = text.split("\n")
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", without_foreign_labels, priority=900)

@@ -32,23 +32,26 @@ print(f"test accuracy {model.score(X_test, y_test):.3f} with {model.n_basis_} ba
 # The probability of the upper class, and the rows that were chosen. Far from the data the variance
 # of the latent function grows and the probability goes back to the prior's.
 
-grid = np.stack(np.meshgrid(np.linspace(-2.5, 3.0, 120), np.linspace(-2.2, 2.2, 100)), axis=-1)
+low, high = X.min(axis=0) - 0.4, X.max(axis=0) + 0.4
+sides = [np.linspace(*ends, 120) for ends in zip(low, high)]
+grid = np.stack(np.meshgrid(*sides), axis=-1)
 probability = model.predict_proba(grid.reshape(-1, 2))[:, 1].reshape(grid.shape[:2])
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
-shades = left.contourf(
+_, ax = plt.subplots(layout="constrained")
+shades = ax.contourf(
     grid[..., 0], grid[..., 1], probability, levels=np.linspace(0, 1, 11), cmap="RdBu", alpha=0.7
 )
-figure.colorbar(shades, ax=left, label="probability of +1")
+plt.colorbar(shades, ax=ax, label="probability of +1")
 for label, colour in ((-1, "tab:red"), (1, "tab:blue")):
     rows = X_train[y_train == label]
-    left.scatter(rows[:, 0], rows[:, 1], s=6, c=colour)
-left.scatter(*model.basis_.T, s=60, facecolors="none", edgecolors="black", label="basis")
-left.legend(loc="lower right")
+    ax.scatter(rows[:, 0], rows[:, 1], s=6, c=colour)
+ax.scatter(*model.basis_.T, s=60, facecolors="none", edgecolors="black", label="basis")
+ax.set(xlabel="first feature", ylabel="second feature")
+ax.legend(loc="lower right")
 
 # %%
 # The leave-one-out loss after each step of the selection.
 
-right.plot(np.arange(1, len(model.path_) + 1), model.path_["value"])
-right.set(xlabel="basis vectors", ylabel="leave-one-out NLP")
-figure.tight_layout()
+_, ax = plt.subplots(layout="constrained")
+ax.plot(np.arange(1, len(model.path_) + 1), model.path_["value"])
+ax.set(xlabel="basis vectors", ylabel="leave-one-out NLP")
 plt.show()
