@@ -98,7 +98,10 @@ def test_values_on_the_way_are_those_of_the_definition(problem, start, width):
     first = deleted[0] if start == "rfs" and deleted else 0  # what the start takes back at once
     kept = [k for k in range(len(path)) if not first <= k < first + 20]
     assert_allclose(values_of(path)[kept], np.array(truth)[kept], rtol=1e-3)  # drift is repaired
-    assert values_of(path)[-1] == pytest.approx(truth[-1], rel=1e-6)
+    # The end is decided on fresh numbers. Ridges of 1e-11 make S as ill-conditioned as 1e13.
+    look(path)
+    fresh = 1e-4 if start == "rfs" else 1e-9
+    assert selection.reported_value == pytest.approx(truth[-1], rel=fresh)
 
 
 def test_the_paper_and_the_projection_choose_a_first_function(problem):
