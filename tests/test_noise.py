@@ -1,7 +1,10 @@
 """Noise as a function of the input, learnt from left-out rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,6 +18,7 @@ from greedygp.noise import (
     NoiseFunction,
     Shape,
     learn_noise,
+    minimiser,
     penalised_loss,
 )
 
@@ -146,6 +150,45 @@ def test_the_gradient_is_that_of_the_loss(seed, targets, shape):
         step = h * np.eye(len(x))[k]
         up, down = (penalised_loss(rows, table, penalty, x + s)[0] for s in (step, -step))
         assert_allclose(gradient[k], (up - down) / (2 * h), rtol=1e-5, atol=1e-5)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_curvature_is_that_of_the_loss_or_half_of_what_is_expected(seed):
+    rng = np.random.default_rng(seed)
+    rows, h, step = left_out(25, seed), rng.normal(size=25), 1e-5
+    slopes = [
+        penalised_loss(rows, np.eye(25), np.zeros(25), h + sign * step)[1] for sign in (1, -1)
+    ]
+    share = 1.0 / (1.0 + rows.latent / (rows.noise_variance * np.exp(h)))
+    expected = np.maximum((slopes[0] - slopes[1]) / (2 * step), 0.25 * share**2)
+    curvature = penalised_loss(rows, np.eye(25), np.zeros(25), h)[2]
+    assert_allclose(np.diagonal(curvature), expected, rtol=1e-5, atol=1e-7)
+    table, penalty = rng.normal(size=(25, 4)), rng.uniform(0, 2, 4)
+    whole = penalised_loss(rows, table, penalty, 0.1 * h[:4])[2]
+    of_rows = penalised_loss(rows, np.eye(25), np.zeros(25), table @ (0.1 * h[:4]))[2]
+    by_hand = table.T @ np.diag(np.diagonal(of_rows)) @ table + np.diag(penalty)
+    assert_allclose(whole, by_hand, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("surprise", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("latent", [0.0, 1.0, 100.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_lower_than_the_minimum(seed, latent, surprise):
+    """Also where the constant noise is far off, or next to nothing of the variance is noise."""
+    rng = np.random.default_rng(seed)
+    rows = left_out(200, seed)
+    rows = replace(rows, latent=latent * rows.latent, square=surprise * rows.square)
+    table = NoiseFeatures.of(rows, SHAPES[1], rng)(rows.X, rows.mean)
+    penalty = np.r_[0.0, np.full(table.shape[1] - 1, 2.0)]
+    found = minimiser(rows, table, penalty)
+    again = minimiser(rows, table, penalty, found + 0.3 * rng.normal(size=len(found)))
+    value = penalised_loss(rows, table, penalty, found)[0]
+    assert_allclose(penalised_loss(rows, table, penalty, again)[0], value, atol=1e-4)
+    other = scipy.optimize.minimize(
+        lambda x: penalised_loss(rows, table, penalty, x)[:2], found, jac=True, method="L-BFGS-B"
+    )
+    assert value <= other.fun + 1e-4
 
 
 def test_the_loss_is_the_negative_log_density():
