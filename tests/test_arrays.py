@@ -201,6 +201,21 @@ class TestArithmetic:
         assert solved.dtype == backend.dtype
         assert_allclose(to_numpy(solved), np.linalg.solve(factor, right), **close(backend))
 
+    @pytest.mark.parametrize("m", [1, 5, 63, 64])
+    @pytest.mark.parametrize("transposed", [False, True])
+    def test_solve_lower_as_on_a_gpu(self, backend, monkeypatch, m, transposed):
+        """Small factors are bordered there; the numbers are the same."""
+        rng = np.random.default_rng(m)
+        factor = np.tril(rng.normal(size=(m, m))) + m * np.eye(m)
+        right = rng.normal(size=(m, 9))
+        plain = to_numpy(backend.solve_lower(factor, backend.asarray(right), transposed=transposed))
+        monkeypatch.setattr(Backend, "prefers_products", True)
+        other = backend.solve_lower(factor, backend.asarray(right), transposed=transposed)
+        assert_allclose(to_numpy(other), plain, rtol=1e-5, atol=1e-6)
+        assert_allclose(
+            (factor.T if transposed else factor) @ to_numpy(other), right, rtol=1e-4, atol=1e-4
+        )
+
     def test_solve_lower_is_in_float64(self, backend):
         """Only the result is rounded: here float32 would lose all digits on the way."""
         factor = np.array([[1.0, 0.0], [1.0, 1e-6]])
