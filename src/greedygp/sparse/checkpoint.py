@@ -198,7 +198,7 @@ def kept_in(file: NoFitCheckpoint) -> Iterator[None]:
         yield
     except ClusterError as error:
         file.save()
-        if isinstance(file, FitCheckpoint):
+        if isinstance(file, FitCheckpoint) and file.path.exists():
             raise ClusterError(f"{error} The fit then goes on from {file.path}.") from error
         raise
     except BaseException:

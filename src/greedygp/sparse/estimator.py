@@ -275,13 +275,13 @@ class SparseGPRegressor(
         file = checkpoint_of(self.checkpoint)
         seed = file.seed(check_random_state(self.random_state).randint(2**31))
         rng = np.random.default_rng(seed)
-        data = training_data(self, X, y, sample_weight, rng)
-        inputs = None if candidates is None else self._check_candidates(data.X, candidates)
-        self._scale = data.scale
-        file.open(self, data, inputs)
-        given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        fit = SparseFit(self, data, inputs, rng, deadline, given, file)
         with kept_in(file):
+            data = training_data(self, X, y, sample_weight, rng)
+            inputs = None if candidates is None else self._check_candidates(data.X, candidates)
+            self._scale = data.scale
+            file.open(self, data, inputs)
+            given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+            fit = SparseFit(self, data, inputs, rng, deadline, given, file)
             model = fit.run()
             self._store(data, model)
             if model.learnt.interrupted:
