@@ -71,13 +71,14 @@ def learn(data, schedule, start, select, watch=None):
 
 @pytest.fixture
 def searches(monkeypatch):
-    """What each round asks of the optimiser: its options, the coordinates, the guard's weight."""
+    """What each search is asked, and what it finds."""
     made, original = [], search.minimise
 
     def noted(objective, coordinates, **options):
         guard = objective.__self__.objective.guard
-        made.append(options | {"guard": guard, "coordinates": coordinates})
-        return original(objective, coordinates, **options)
+        asked = options | {"guard": guard, "coordinates": coordinates}
+        made.append(asked | {"found": original(objective, coordinates, **options)})
+        return made[-1]["found"]
 
     monkeypatch.setattr(search, "minimise", noted)
     return made
@@ -237,20 +238,18 @@ RIVALS = replace(REFINING, rounds=1, max_iter=40, rivals=("dtc",))
 def test_the_better_trial_goes_on(searches):
     given = data()
     learnt, objective = learn(given, RIVALS, START, Select(given, 10))
-    trials = [
-        learn(
-            given,
-            replace(RIVALS, rivals=(), approximation=name, max_iter=15),
-            START,
-            Select(given, 10),
-        )[0]
-        for name in ("fitc", "dtc")
-    ]
-    better = "dtc" if trials[1].value < trials[0].value - 2 * 0.003 else "fitc"
+    trunk, dtc, fitc, rest = searches
+    assert [search["max_iter"] for search in searches] == [15, 5, 5, 20]
+    for branch in (dtc, fitc):
+        assert_array_equal(branch["coordinates"].start.basis, trunk["found"].point.basis)
+    better = "dtc" if dtc["found"].value < fitc["found"].value - 2 * 0.003 else "fitc"
     assert objective.approximation == objective.state.approximation == better
-    assert learnt.value <= min(trial.value for trial in trials) + 2 * 0.003
-    assert [search["max_iter"] for search in searches[:2]] == [15, 15]
-    assert learnt.rounds_array()["n_iter"][0] <= 40
+    stays = {"dtc": dtc, "fitc": fitc}[better]["found"]
+    assert_array_equal(rest["coordinates"].start.basis, stays.point.basis)
+    assert learnt.value <= min(dtc["found"].value, fitc["found"].value) + 2 * 0.003
+    (round_,) = learnt.rounds
+    assert round_.n_iter == 40
+    assert len(round_.trace) == 41
     guard = searches[0]["guard"]
     schedule = replace(RIVALS, approximation=better)
     assert_allclose(value_at(given, schedule, learnt.point, guard), learnt.value, rtol=1e-9)

@@ -6,17 +6,18 @@ that basis by the objective's gradient (L-BFGS, warm-started where the last roun
 rounds before it are short and take a random basis, because they only prepare it. The best model by
 the objective is kept, and when a round does not improve on the one before, no more are made.
 
-Before the round that refines, several ways to learn may be tried for a few iterations. The bound
+In the round that refines, several ways to learn may be tried for a few iterations. The bound
 does not over-fit, and has the better mean where there is noise; but it takes for noise what a small
 basis cannot explain. Only there the leave-one-out density is far better, and goes on
-(`tries_bound`): with FITC or DTC, which spend a basis differently, by what left-out rows say.
+(`tries_bound`): with FITC or DTC, which spend a basis differently, by what left-out rows say. The
+second of these branches off from the first.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +36,7 @@ __all__ = ["TRIAL_ITERATIONS", "Learner", "Schedule", "SparseLearnt"]
 
 PREPARING_ITERATIONS = 20  # of the rounds before the one that refines
 TRIAL_ITERATIONS = 15  # of each way to learn, where they are compared
+BRANCH_ITERATIONS = 5  # of each approximation, after the trial of the first one
 TRIAL_MARGIN = 0.003  # nats per row by which another approximation than the first must be better
 LOST = 3.0  # times the noise of the start: the bound may have taken structure for noise
 BOUND_MARGIN = 0.1  # nats per row of leave-one-out density for which the bound is given up
@@ -215,17 +217,43 @@ class Learner:
                 known[chosen].interrupted |= bound.interrupted
                 search.judge_by(schedule.objective, chosen)
                 return known[chosen]
+        return self._best_approximation(start, known, watch)
+
+    def _best_approximation(self, start: Point, known: dict[str, Minimum], watch: Watch) -> Minimum:
+        """Try the approximations, of some of which the trials are known; stay with the best.
+
+        The others branch off where the first one's trial has ended, with what it has learnt of the
+        curvature.
+        """
+        search, schedule = self.search, self.schedule
         chosen = schedule.approximation
-        best = known.get(chosen) or self._trial(schedule.objective, chosen, start, watch)
+        best = trunk = known.get(chosen) or self._trial(schedule.objective, chosen, start, watch)
+        rivals: dict[str, Minimum] = {}
         for name in schedule.rivals:
-            if self._must_stop(best):
+            if self._must_stop(trunk):
                 break
-            other = known.get(name) or self._trial(schedule.objective, name, start, watch)
-            if other.value < best.value - TRIAL_MARGIN * search.nats_per_row:
-                best, chosen = other, name
-            best.interrupted |= other.interrupted
+            rivals[name] = known.get(name) or self._branch(name, trunk, watch)
+            trunk.interrupted |= rivals[name].interrupted
+        if rivals.keys() - known.keys() and not self._must_stop(trunk):
+            best = self._branch(chosen, trunk, watch)
+        for name, rival in rivals.items():
+            if rival.value < best.value - TRIAL_MARGIN * search.nats_per_row:
+                rival.interrupted |= best.interrupted
+                best, chosen = rival, name
         search.judge_by(schedule.objective, chosen)
         return best
+
+    def _branch(self, approximation: str, trunk: Minimum, watch: Watch) -> Minimum:
+        """Go on from the end of a trial for a few iterations, perhaps by another approximation."""
+        self.search.branch_off(self.schedule.approximation, approximation)
+        few = min(BRANCH_ITERATIONS, self.schedule.max_iter - trunk.n_iter)
+        found = self.search.minimise(trunk.point, True, few, watch, 0.2)
+        return replace(
+            found,
+            first_value=trunk.first_value,
+            n_iter=trunk.n_iter + found.n_iter,
+            values=trunk.values + found.values,
+        )
 
     def _trial(self, objective: str, approximation: str, start: Point, watch: Watch) -> Minimum:
         """Learn in one way for a few iterations, in a part of the time that is left."""

@@ -119,6 +119,13 @@ class Search:
         self.objective.judge_by(objective, approximation)
         self.objective.guard = self._guard()
 
+    def branch_off(self, approximation: str, other: str) -> None:
+        """Judge by another approximation, whose search begins with what is known of the first."""
+        name = self.kind.name
+        coordinates, memory = self._begun[name, approximation]
+        self._begun.setdefault((name, other), (coordinates, Memory(list(memory.pairs))))
+        self.judge_by(name, other)
+
     def with_more_noise(self, start: Point) -> Point:
         """Return the start with the noise, its own or more, that the bound likes best.
 
