@@ -77,8 +77,9 @@ class SparseGPRegressor(
         What is neglected; see the user guide. "auto": where the basis is refined by `nlgpp`, FITC
         goes 15 iterations, then FITC and DTC go on from there for 5 each, and the one that
         predicts left-out rows better stays; DTC with the objective `vfe`; else FITC. The basis is
-        chosen by DTC's formulas, and `path_` holds their values, except that under "fitc" the criteria `nlml`, `loo_cve`,
-        `nlgpp` and `gpe` are FITC's own (slow) unless the basis is refined afterwards.
+        chosen by DTC's formulas, and `path_` holds their values, except that under "fitc" the
+        criteria `nlml`, `loo_cve`, `nlgpp` and `gpe` are FITC's own (slow) unless the basis is
+        refined afterwards.
     max_basis : int or None
         The most basis vectors; None: 500 or, where the basis is refined, four times the square
         root of the number of rows if that is less.
