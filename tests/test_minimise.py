@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp import progress
+from greedygp.descent import Memory
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.hyperparameters import Evaluation, Point, moving_parts
 from greedygp.kernels import Constant, Gaussian, Matern
@@ -243,6 +244,34 @@ def test_the_limit_of_iterations():
     assert found.n_iter == 2
     assert not found.converged
     assert found.value == min(bowl.values) < found.first_value
+
+
+@pytest.mark.parametrize("with_memory", [False, True])
+def test_the_search_ends_where_several_iterations_gain_too_little(with_memory):
+    def found(**options):
+        memory = Memory() if with_memory else None
+        where = coordinates(basis=False)
+        return minimise(rosenbrock, where, max_iter=200, memory=memory, **options)
+
+    whole, short = found(), found(little=2.0)
+    values = np.array([short.first_value, *short.values])
+    gains = values[:-10] - values[10:]
+    assert short.converged
+    assert np.all(gains[:-1] >= 2.0)
+    assert gains[-1] < 2.0
+    assert 10 <= short.n_iter < whole.n_iter
+    assert_allclose(short.values, whole.values[: short.n_iter])
+
+
+def rosenbrock(point):
+    """A bent valley in the logarithms of kernel parameters and noise."""
+    z = np.append(point.kernel.theta, np.log(point.noise_variance))
+    away = z[1:] - z[:-1] ** 2
+    slope = np.zeros(len(z))
+    slope[:-1] = -400.0 * z[:-1] * away - 2.0 * (1.0 - z[:-1])
+    slope[1:] += 200.0 * away
+    value = float(np.sum(100.0 * away**2 + (1.0 - z[:-1]) ** 2))
+    return Evaluation(value, slope[:-1], float(slope[-1]))
 
 
 def test_a_deadline_in_the_past():

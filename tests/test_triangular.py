@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp import triangular
-from greedygp.triangular import solve_in_place
+from greedygp.triangular import BLOCK, FEWEST_COLUMNS, solve_in_place
 from tolerances import assert_close
 
 
@@ -70,7 +70,45 @@ def test_nothing_to_solve(way, shape):
     assert solve_in_place(factor, right, False, right).shape == shape
 
 
-def test_the_routine_lets_other_threads_run():
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("m", [BLOCK + 1, 2 * BLOCK, 3 * BLOCK - 1])
+def test_by_blocks(m, transposed):
+    """Many right-hand sides, in a part of a wider array."""
+    factor, right = problem(m, FEWEST_COLUMNS)
+    wide = np.full((m + 2, FEWEST_COLUMNS + 5), 4.0)
+    out = wide[1:-1, 2:-3]
+    assert solve_in_place(factor, right, transposed, out) is out
+    solution = expected(factor, right, transposed)
+    assert_close(out, solution, size=m, condition=np.linalg.cond(factor))
+    out[...] = 4.0
+    assert np.all(wide == 4.0)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_blocks_are_as_good_as_the_routine_where_the_factor_is_ill_conditioned(transposed):
+    """Basis inputs that nearly coincide; what is left of the right-hand side is next to nothing."""
+    rng = np.random.default_rng(1)
+    inputs = rng.normal(size=(3 * BLOCK, 2))
+    inputs[BLOCK:] = inputs[:BLOCK].repeat(2, axis=0) + 1e-4 * rng.normal(size=(2 * BLOCK, 2))
+    rows = rng.normal(size=(FEWEST_COLUMNS, 2))
+    factor = np.linalg.cholesky(gaussian(inputs, inputs) + 1e-6 * np.eye(len(inputs)))
+    right = gaussian(inputs, rows)
+    by_blocks = solve_in_place(factor, right, transposed, np.empty_like(right))
+    halves = [
+        solve_in_place(factor, part, transposed, part.copy()) for part in np.split(right, 2, 1)
+    ]
+    applied = factor.T if transposed else factor
+    size = np.abs(applied) @ np.abs(by_blocks)
+    assert np.linalg.cond(factor) > 1e3
+    assert np.max(np.abs(applied @ by_blocks - right) / size) < 1e-13
+    assert_close(by_blocks, np.hstack(halves), size=10, condition=np.linalg.cond(factor))
+
+
+def gaussian(left, right):
+    return np.exp(-0.5 * np.sum((left[:, None, :] - right[None, :, :]) ** 2, axis=2))
+
+
+def test_solves_let_other_threads_run():
     """While a long solve runs in another thread, this one counts."""
     if triangular._dtrsm() is None:
         pytest.skip("SciPy's BLAS has integers of another size: its wrapper is used")
@@ -79,7 +117,7 @@ def test_the_routine_lets_other_threads_run():
 
 
 def counted_during_a_solve():
-    factor, right = problem(1200, 1200)
+    factor, right = problem(3000, FEWEST_COLUMNS - 1)
     begun, done = threading.Event(), threading.Event()
 
     def work():

@@ -23,6 +23,7 @@ from greedygp.progress import NEVER, Deadline
 __all__ = ["Minimum", "minimise"]
 
 MEMORY = 20  # corrections that L-BFGS keeps
+WINDOW = 10  # iterations over which a gain may be too little to go on
 
 P = TypeVar("P")
 
@@ -69,6 +70,7 @@ def minimise(
     watch: Callable[[P, float], bool] | None = None,
     keep_if_interrupted: bool = False,
     memory: Memory | None = None,
+    little: float = 0.0,
 ) -> Minimum[P]:
     """Minimise from `coordinates.start`.
 
@@ -92,6 +94,8 @@ def minimise(
     memory : Memory, optional
         What is known of the curvature: the search is a `Descent` that goes on with it. Without it
         the search is SciPy's.
+    little : float
+        The search has converged, too, where `WINDOW` iterations together gain less than that.
     """
     search = _Search(objective, coordinates, factor)
     bounds, x = coordinates.bounds(), coordinates.vector(coordinates.start)
@@ -104,13 +108,12 @@ def minimise(
         return Minimum(coordinates.start, np.nan, np.nan, 0, False, interrupted=True)
     if len(x) == 0 or max_iter == 0 or deadline.passed:
         return Minimum(coordinates.start, first / factor, first / factor, 0, len(x) == 0)
-    values: list[float] = []
+    values = [first / factor]
 
     def after_step(intermediate_result: Any = None) -> None:
         values.append(search.best_value / factor)
-        if deadline.passed:
-            raise StopIteration
-        if watch is not None and watch(search.best_point, values[-1]):
+        asked = watch is not None and watch(search.best_point, values[-1])
+        if asked or deadline.passed or _gain_is_below(little, values):
             raise StopIteration
 
     converged = interrupted = False
@@ -123,9 +126,15 @@ def minimise(
         if not keep_if_interrupted:
             raise
         interrupted = True
-    best, n_iter = search.best_value / factor, len(values)
-    ended = converged, interrupted, tuple(values)
-    return Minimum(search.best_point, best, first / factor, n_iter, *ended)
+    converged |= _gain_is_below(little, values)
+    ended = converged, interrupted, tuple(values[1:])
+    best = search.best_value / factor
+    return Minimum(search.best_point, best, values[0], len(values) - 1, *ended)
+
+
+def _gain_is_below(little: float, values: list[float]) -> bool:
+    """Tell whether the last iterations gained too little."""
+    return len(values) > WINDOW and values[-1 - WINDOW] - values[-1] < little
 
 
 def _scipy(

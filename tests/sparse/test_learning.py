@@ -12,6 +12,7 @@ from greedygp.hyperparameters import Point
 from greedygp.kernels import Constant, Gaussian, Linear, Matern
 from greedygp.progress import Deadline
 from greedygp.sparse import search
+from greedygp.sparse.checkpoint import NoFitCheckpoint
 from greedygp.sparse.learning import Learner, Schedule
 from greedygp.sparse.loo import loo_scale
 from greedygp.sparse.objectives import SparseObjective
@@ -163,10 +164,11 @@ def test_early_rounds_prepare_and_the_last_one_moves_the_basis(searches):
     select = Select(given, 8)
     learnt, _ = learn(given, REFINING, START, select)
     assert [preparing for *_, preparing in select.calls] == [True, True, False]
-    assert [search["max_iter"] for search in searches] == [20, 20, 60]
+    assert [search["max_iter"] for search in searches] == [20, 20, 20, 40]
     assert [search["guard"] for search in searches[:2]] == [0.0, 0.0]
     moving = [[part.name for part in search["coordinates"].parts] for search in searches]
-    assert ["basis" in names for names in moving] == [False, False, True]
+    assert ["basis" in names for names in moving] == [False, False, True, True]
+    assert [one["little"] > 0.0 for one in searches] == [False, False, False, True]
     assert np.all(learnt.rounds_array()["n_iter"][:2] <= 20)
     assert learnt.refined
     assert np.all(np.any(learnt.point.basis != select.made[-1].basis, axis=1))
@@ -175,11 +177,32 @@ def test_early_rounds_prepare_and_the_last_one_moves_the_basis(searches):
     assert np.all((low - room <= learnt.point.basis) & (learnt.point.basis <= high + room))
 
 
-@pytest.mark.parametrize("max_iter", [0, 3, 30])
-def test_preparing_is_never_longer_than_the_user_allows(searches, max_iter):
+@pytest.mark.parametrize(("max_iter", "refining"), [(0, [0]), (3, [3]), (20, [20]), (30, [20, 10])])
+def test_preparing_is_never_longer_than_the_user_allows(searches, max_iter, refining):
     given = data()
     learn(given, replace(REFINING, max_iter=max_iter), START, Select(given, 8))
-    assert [s["max_iter"] for s in searches] == [min(max_iter, 20)] * 2 + [max_iter]
+    assert [s["max_iter"] for s in searches] == [min(max_iter, 20)] * 2 + refining
+
+
+@pytest.mark.parametrize(("little", "iterations"), [(0.0, 60), (1e9, 30)])
+def test_refinement_ends_where_it_gains_too_little(monkeypatch, little, iterations):
+    monkeypatch.setattr(search.Search, "little", little)
+    given = data()
+    learnt, _ = learn(given, REFINING, START, Select(given, 8))
+    assert learnt.rounds_array()["n_iter"][-1] == iterations
+    assert learnt.converged == (little > 0.0)
+
+
+@pytest.mark.parametrize(("rows", "little"), [(100, 0.01), (5000, 0.01), (20_000, 0.005)])
+def test_what_is_too_little(rows, little):
+    """The standard error of a mean of squares of Gaussian errors, halved, or less."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 1))
+    seeker = search.Search(TrainingData(X, X, None, True), REFINING, NoFitCheckpoint())
+    assert_allclose(seeker.little, little)
+    if rows == 20_000:
+        losses = 0.5 * rng.normal(size=(500, rows)) ** 2
+        assert_allclose(np.std(losses.mean(axis=1)), seeker.little, rtol=0.15)
 
 
 def test_the_refined_model_is_kept_whatever_its_value():

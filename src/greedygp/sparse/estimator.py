@@ -108,7 +108,9 @@ class SparseGPRegressor(
         Rounds of selecting a basis and optimising for it. 0: the hyperparameters are those of the
         start, a full GP's evidence on at most 500 random rows.
     max_iter : int
-        The most iterations of the optimiser in a round.
+        The most iterations of the optimiser in a round. Where the basis is refined it ends before,
+        after 30 or more, if ten iterations together gain less than 0.01 nats a row, or less than
+        what chance does to a mean over that many rows.
     refine_basis : bool
         Whether the last round moves the basis inputs, together with the hyperparameters. The
         rounds before it then only prepare it, with a random basis and 20 iterations.
@@ -214,7 +216,7 @@ class SparseGPRegressor(
         tol: float = 1e-6,
         objective: str | None = "nlgpp",
         rounds: int = 1,
-        max_iter: int = 50,
+        max_iter: int = 100,
         refine_basis: bool = True,
         guard: float = 0.1,
         normalize_y: bool = True,

@@ -38,6 +38,7 @@ PREPARING_ITERATIONS = 20  # of the rounds before the one that refines
 TRIAL_ITERATIONS = 15  # of each way to learn, where they are compared
 BRANCH_ITERATIONS = 5  # of each approximation, after the trial of the first one
 TRIAL_MARGIN = 0.003  # nats per row by which another approximation than the first must be better
+FEWEST_ITERATIONS = 20  # before it is looked at how much they gain, where nothing is compared
 LOST = 3.0  # times the noise of the start: the bound may have taken structure for noise
 BOUND_MARGIN = 0.1  # nats per row of leave-one-out density for which the bound is given up
 
@@ -186,15 +187,20 @@ class Learner:
     def _found(self, start: Point, max_iter: int, watch: Watch) -> Minimum:
         """Minimise from `start`, in the best of several ways."""
         noted = None if watch is None else lambda point, value: self._noted(watch, point, value)
-        compares = self.schedule.rivals or self.schedule.tries_bound
-        if not (self.refining and compares and max_iter > TRIAL_ITERATIONS):
+        search, schedule = self.search, self.schedule
+        if not (self.refining and max_iter > TRIAL_ITERATIONS):
             share = 1 / 3 if self.preparing else 1.0
-            return self.search.minimise(start, self.refining, max_iter, noted, share)
-        found = self._best_trial(start, noted)
-        if found.converged or self._must_stop(found):
-            return found
+            return search.minimise(start, self.refining, max_iter, noted, share)
+        if schedule.rivals or schedule.tries_bound:
+            found = self._best_trial(start, noted)
+        else:
+            found = search.minimise(start, True, min(FEWEST_ITERATIONS, max_iter), noted)
         rest = max_iter - found.n_iter
-        return found.followed_by(self.search.minimise(found.point, True, rest, noted))
+        if found.converged or rest == 0 or self._must_stop(found):
+            return found
+        return found.followed_by(
+            search.minimise(found.point, True, rest, noted, little=search.little)
+        )
 
     def _best_trial(self, start: Point, watch: Watch) -> Minimum:
         """Try every way to learn for a few iterations, and stay with the best."""

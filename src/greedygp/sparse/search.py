@@ -32,6 +32,7 @@ from greedygp.sparse.passes import StreamedObjective
 
 __all__ = ["BOUND", "Schedule", "Search", "Watch"]
 
+LITTLE = 0.01  # nats per row: less is too little a gain of several iterations to go on
 REACH = 100.0  # the largest factor by which a round may change a kernel parameter
 MARGIN = 0.1  # how far beyond the data basis inputs may go, in units of a feature's range
 GUARD_GROWTH = 10.0  # how fast the guard's weight rises with m D / n
@@ -85,6 +86,14 @@ class Search:
     def nats_per_row(self) -> float:
         """What one nat per row is in the objective's units."""
         return self.kind.nats_per_row(self.total_weight)
+
+    @property
+    def little(self) -> float:
+        """Nats per row that are too little to go on: with many rows, what chance does to a mean.
+
+        The loss of a row whose error is Gaussian has the variance 1/2.
+        """
+        return min(LITTLE, float(np.sqrt(0.5 / self.total_weight)))
 
     def begin(self, size: int, guarded: bool) -> None:
         """Make room for a basis of that size, and set the guard."""
@@ -159,9 +168,17 @@ class Search:
         return self.objective.value(*self._arguments(point))
 
     def minimise(
-        self, start: Point, refine: bool, max_iter: int, watch: Watch, share: float = 1.0
+        self,
+        start: Point,
+        refine: bool,
+        max_iter: int,
+        watch: Watch,
+        share: float = 1.0,
+        little: float = 0.0,
     ) -> Minimum:
         """Minimise the objective from `start` in a share of the time that is left.
+
+        `little` is in nats per row: what several iterations must gain for the search to go on.
 
         Where the basis moves, a second search by the same objective and approximation goes on with
         what the first one has learnt of the curvature.
@@ -181,6 +198,7 @@ class Search:
             watch=watch,
             keep_if_interrupted=True,
             memory=memory,
+            little=little * self.nats_per_row,
         )
 
     def _arguments(self, point: Point) -> tuple[Kernel, float, Array]:
