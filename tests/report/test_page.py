@@ -81,6 +81,16 @@ def test_numbers(trained, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
 
 
+def test_lines_end_inside_their_chart(trained):
+    """Targets reach further than predictions do."""
+    text = page(trained, "test rows")
+    for chart in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
+        width, height = (float(v) for v in re.search(r'viewBox="0 0 (\S+) (\S+)"', chart).groups())
+        for path in re.findall(r'<path class="ideal" d="([^"]*)"', chart):
+            places = np.array(re.findall(r"[ML](\S+) (\S+?)(?=[ML]|$)", path), dtype=float)
+            assert np.all((places >= 0.0) & (places <= [width, height]))
+
+
 def test_coverage_of_rows_with_missing_values_is_told_apart():
     frame = table(120)
     frame.loc[::4, "a"] = np.nan

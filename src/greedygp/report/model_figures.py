@@ -25,7 +25,7 @@ FEWEST_BARS = 3
 NEXT_TO_NOTHING = 0.01  # of the largest: such columns get no bar
 MOST_PATHS = 6
 MOST_TRACES = 2
-FEWEST_POINTS = 3  # a direct solver has a start and an end, which tell nothing
+FEWEST_POINTS = 4  # a direct solver has a start and one or two ends, which tell nothing
 
 
 def relevance(subject: Subject) -> Figure | None:

@@ -48,7 +48,7 @@ def predicted_and_observed(subject: Subject) -> Figure:
             '<input type="checkbox" id="show-intervals" checked>'
             '<label for="show-intervals">95 % intervals</label>'
         )
-    chart.line(ends, ends, "ideal")
+    chart.line([mean.min(), mean.max()], [mean.min(), mean.max()], "ideal")
     chart.points(mean, y, titles)
     caption += subject.sample_note
     return Figure("predictions", "Predicted and observed", [chart.svg()], caption, switches)
