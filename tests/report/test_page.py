@@ -81,9 +81,11 @@ def test_numbers(trained, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
 
 
-def test_lines_end_inside_their_chart(trained):
-    """Targets reach further than predictions do."""
-    text = page(trained, "test rows")
+def test_lines_end_inside_their_chart():
+    """A few targets are far from what is predicted."""
+    frame = table(120)
+    frame.loc[::7, "y"] += 30.0
+    text = page(train(frame, Recipe("y", settings=QUICK)), "test rows")
     for chart in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
         width, height = (float(v) for v in re.search(r'viewBox="0 0 (\S+) (\S+)"', chart).groups())
         for path in re.findall(r'<path class="ideal" d="([^"]*)"', chart):
