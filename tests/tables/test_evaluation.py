@@ -53,3 +53,11 @@ def test_each_class():
     assert [found[label]["precision"] for label in "ab"] == pytest.approx(list(expected))
     never = scores_of_each_class(LABELS, np.full(60, "a"), None, ["a", "b", "c"])
     assert never["b"] == {"rows": 15, "recall": 0.0, "precision": None, "roc_auc": None}
+
+
+def test_probabilities_that_are_the_shares_are_calibrated_exactly():
+    """Not up to rounding: people read the number."""
+    labels = np.array(["a"] * 30 + ["b"] * 19 + ["c"] * 21)
+    shares = np.tile([30 / 70, 19 / 70, 21 / 70], (70, 1))
+    scores = scores_of_classes(labels, np.full(70, "a"), shares, ["a", "b", "c"])
+    assert scores["calibration_error"] == 0.0
