@@ -323,14 +323,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commands.add_parser("make")
     for name in ("run", "measure"):
         command = commands.add_parser(name)
-        command.add_argument("tasks", nargs="*", choices=[*TASKS, []], default=TASKS)
+        command.add_argument("tasks", nargs="*", choices=[*TASKS, []], default=[])
         command.add_argument("--again", action="store_true", help="measure anew")
     commands.add_parser("show").add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
     if options.command == "make":
         make()
     elif options.command == "run":
-        run(options.tasks, options.again)
+        run(options.tasks or TASKS, options.again)
     elif options.command == "measure":
         print(json.dumps(measure(options.tasks[0])))
     else:

@@ -43,6 +43,14 @@ def test_every_task_and_table(capsys, monkeypatch):
     assert "Memory map of 500 rows x 6" in page
 
 
+@pytest.mark.parametrize("tasks", [[], ["mapped", "files"]])
+def test_which_tasks_are_run(monkeypatch, tasks):
+    asked = []
+    monkeypatch.setattr(scale, "run", lambda *given: asked.append(given))
+    scale.main(["run", *tasks])
+    assert asked == [(tasks or scale.TASKS, False)]
+
+
 def small(estimator):
     return lambda basis, iterations: estimator(20, iterations)
 
