@@ -94,11 +94,12 @@ class FitCheckpoint(NoFitCheckpoint):
         return self._known["seed"]
 
     def open(self, options: Any, data: TrainingData, candidates: Array | None) -> None:
-        self._known["fit"] = _identity(options, data, candidates, self._known["seed"])
-        if self._stored and str(self._stored.get("fit")) != self._known["fit"]:
+        fit = _identity(options, data, candidates, self._known["seed"])
+        if self._stored and str(self._stored.get("fit")) != fit:
             raise self._of_another_fit()
         if not self._stored:
-            write_arrays(self.path, self._known)
+            write_arrays(self.path, self._known | {"fit": fit})
+        self._known["fit"] = fit  # from now on the file is this fit's, and may be written
 
     def _of_another_fit(self) -> ValueError:
         return ValueError(
