@@ -152,7 +152,7 @@ def compare(count):
 
 def test_gcv_is_at_most_that_of_forward_selection():
     gcv, (fast, forward), gain = compare(2)
-    assert np.max(gcv) <= 1.01
+    assert np.max(gcv) <= 1.0 + 1e-9  # the loop only goes down from there
     assert fast < forward
     assert np.mean(gain) > -0.05
 
@@ -160,7 +160,7 @@ def test_gcv_is_at_most_that_of_forward_selection():
 @pytest.mark.slow
 def test_gcv_sizes_and_errors_on_fifty_problems():
     gcv, (fast, forward), gain = compare(50)
-    assert np.max(gcv) <= 1.01
+    assert np.max(gcv) <= 1.0 + 1e-9  # the loop only goes down from there
     assert fast < forward
     assert np.mean(gain) > -0.01  # NMSE is the same on average, within one per cent
 

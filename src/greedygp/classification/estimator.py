@@ -50,10 +50,12 @@ class SparseGPClassifier(
         row of the largest information gain; any row; the row whose class is predicted with the
         least probability, which noisy rows mislead. "auto": "adaptive"; where the basis may be a
         quarter of the rows or more "entropy" too, and the basis with the lower leave-one-out loss
-        is kept; "entropy" alone where it is all rows, and only their order is open.
+        is kept; "entropy" alone where it is all rows, and only their order is open. With `patience`
+        or optimised sites it is always "adaptive".
     working_set : int or None
-        Candidates per step; None: 2 for `adaptive`, 59 for `validation`, 1 for `random`. Without
-        effect for `entropy`, `info_gain` and `violated`, which score every row.
+        Candidates per step; None: 2 for `adaptive`, 59 for `validation`, 1 for `random` (with
+        more, it is `validation`). Without effect for `entropy`, `info_gain` and `violated`, which
+        score every row.
     sites : {"moment_matching", "optimized"}
         How a row's site is estimated: by matching moments, or by minimising the predictive loss
         over its mean and precision.
@@ -79,9 +81,10 @@ class SparseGPClassifier(
         until they settle; 0: sites stay as they were when their rows came in. The result is kept
         only if it lowers the leave-one-out loss. Without effect for optimised sites.
     refine : bool or "auto"
-        Whether all sites, with kernel and bias, are moved in the end to lower the predictive loss
-        of the rows outside the basis. A fifth of those rows is held out to end it in time. "auto":
-        where there are at least five rows for a basis vector and `objective` is not None.
+        Whether all sites, with the kernel and bias that are learnt, are moved in the end to lower
+        the predictive loss of the rows outside the basis. A fifth of those rows is held out to end
+        it in time. "auto": where there are at least five rows for a basis vector and `objective` is
+        not None.
     class_weight : dict, "balanced" or None
         Weights of the classes, multiplied into `sample_weight`.
     missing : {"error", "indicator"}
@@ -107,8 +110,9 @@ class SparseGPClassifier(
         the mean of `-log` probability over all rows, those of the basis without their own sites.
         `score` is what the row was chosen by.
     objective_value_ : float
-        The objective of the model, with the share of the default kernel's prior; NaN where nothing
-        was learnt.
+        The objective of the model, with the share of the default kernel's prior: after rounds, on
+        all rows; without, that of the start, on at most 500. Where the sites were refined, the loss
+        of the rows held out. NaN where nothing was learnt.
     rounds_ : structured array with the fields n_basis, value_before, value, n_iter, seconds
         One line for each round of learning.
     trace_ : structured array with the fields round, iteration, value

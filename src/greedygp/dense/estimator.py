@@ -59,8 +59,9 @@ class GPRegressor(
         Whether the noise depends on the input: "input" learns its logarithm as a function of the
         inputs and of the predicted mean, from the errors of left-out rows; "auto" does so unless
         `noise_variance` is given, and keeps the function where it predicts left-out rows better
-        than one constant does. The mean does not depend on it, except that rows which a column of
-        two values marks as noisier (a filled number, say) count less unless this is "constant".
+        than one constant does. Then noisier rows also count less for the mean, where that predicts
+        left-out rows better (up to 4000 rows), and so do rows that a column of two values marks as
+        noisier (a filled number, say).
     solver : {"auto", "cholesky", "cg", "pcg", "smo", "bcd_cyclic", "bcd_gradient", "gbcd"}
         Cholesky factor, conjugate gradients, the same with a randomly pivoted Cholesky
         preconditioner, sequential minimal optimisation, block coordinate descent with blocks in
@@ -92,7 +93,7 @@ class GPRegressor(
         lower rank and vectors need comes on top.
     objective : {"nlml", "loo_cve", "nlgpp", "gpe", None}
         What hyperparameters are learnt by: evidence, or a leave-one-out measure in closed form.
-        None: they are held fixed.
+        None: the kernel is held fixed; noise that is not given is learnt by the evidence.
     hyperparameter_rows : int
         Random rows that hyperparameters are learnt on; all of them where there are no more.
     normalize_y : bool

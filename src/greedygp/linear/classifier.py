@@ -118,15 +118,19 @@ class LinearClassifier(
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the log odds, (N,), or those of each class against the rest, (N, n_classes).
 
-        They are averaged over the posterior: the latent function, drawn towards zero where it is
-        uncertain.
+        Those of :class:`FastRVMClassifier` are averaged over the posterior: the latent function,
+        drawn towards zero where it is uncertain. :class:`FastGCVClassifier` has no posterior; its
+        log odds are calibrated.
         """
         X = self._checked(X)
         latent = np.column_stack([machine.log_odds(X) for machine in self._machines_])
         return latent[:, 0] if len(self.classes_) == 2 else latent
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, (N, n_classes), averaged over the posterior."""
+        """Return the probability of each class, (N, n_classes), by :meth:`decision_function`.
+
+        With more than two classes: those of each class against the rest, normalised.
+        """
         X = self._checked(X)
         return class_probabilities(self._machines_, X)
 

@@ -70,7 +70,7 @@ class GCV:
 
     The cost is a logarithm, so that changes are relative ones. GCV estimates nothing where `tr P`
     is next to nothing (with as many columns as rows it falls without end towards interpolation), so
-    no action may take the trace below a tenth of the number of rows.
+    no action may take the trace below a tenth of that of the empty model.
 
     Parameters
     ----------

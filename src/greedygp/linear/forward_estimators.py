@@ -48,8 +48,11 @@ class OLSRegressor(LinearRegressor):
 
     Attributes
     ----------
-    relevance_, basis_, coef_, intercept_, n_basis_, n_iter_, stop_reason_, kernel_
+    relevance_, basis_, coef_, intercept_, n_basis_, n_iter_, kernel_
         As in :class:`FastGCVRegressor`.
+    stop_reason_ : str
+        "patience", "max_basis", "converged" (the criterion "err"), "exhausted" (no function is left
+        that would change anything), "time_limit", "callback" or "interrupted".
     criterion_value_ : float
         The criterion of the model.
     noise_variance_ : float
@@ -134,8 +137,11 @@ class RFSRegressor(LinearRegressor):
 
     Attributes
     ----------
-    relevance_, basis_, coef_, intercept_, n_basis_, n_iter_, stop_reason_, kernel_
+    relevance_, basis_, coef_, intercept_, n_basis_, n_iter_, kernel_
         As in :class:`FastGCVRegressor`.
+    stop_reason_ : str
+        "patience", "max_basis", "exhausted" (no function is left that would change anything),
+        "time_limit", "callback", "interrupted" or "ill_conditioned".
     ridge_ : float
         What is added to the diagonal of the normal equations.
     alpha_ : (m,) array

@@ -40,7 +40,7 @@ class FastRVMRegressor(FastParameters, FastRegressor):
         The most actions.
     working_set : int or None
         Random candidates looked at for an addition; None: all. For many rows: with all candidates
-        every addition costs a product with the whole N x N kernel matrix.
+        additions take products with the whole N x N kernel matrix, one for a few of them.
     cv : int or scikit-learn splitter
         Folds for the width, where `kernel` is None.
     time_limit : float or None
