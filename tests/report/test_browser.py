@@ -271,6 +271,24 @@ def test_charts_of_a_figure_are_of_one_size(opened, report, width):
         assert max(widths, default=0) <= 1.6 * min(widths, default=0)
 
 
+@pytest.mark.parametrize("width", [390, 700, 1200])
+def test_a_legend_has_its_colours(opened, width):
+    """They were once a rule of wide screens only."""
+    page = opened("rare", viewport={"width": width, "height": 900})
+    swatches = page.locator("#effects .legend .swatch")
+    assert swatches.count() >= 1
+    assert all(swatches.nth(k).bounding_box()["width"] > 8 for k in range(swatches.count()))
+
+
+def test_the_table_of_columns_fits_a_phone(opened):
+    page = opened("houses", viewport={"width": 390, "height": 800})
+    hidden = page.evaluate(
+        """() => [...document.querySelectorAll("#made .scroll")].map(
+            (box) => box.scrollWidth - box.clientWidth)"""
+    )
+    assert max(hidden) <= 1
+
+
 def test_verdict_comes_first(opened):
     page = opened("houses")
     questions = page.locator(".verdict h2").all_inner_texts()

@@ -88,6 +88,18 @@ def test_figure_of_numbers_and_of_classes():
     assert "line second" not in "".join(two.charts)
 
 
+def test_all_charts_have_one_vertical_scale():
+    """Those of words stood a little lower than those of numbers."""
+    found = effects(Subject(fitted_by(LinearRegression(), "regression", "price", mixed())))
+    heights = [
+        {name: y for y, name in re.findall(r'y="([\d.]+)" text-anchor="end">([\d,]+)<', chart)}
+        for chart in found.charts
+        if "rotate(-32" not in chart  # slanted names need room
+    ]
+    assert len(heights) >= 2
+    assert all(len(each) >= 3 and each == heights[0] for each in heights)
+
+
 def test_columns_that_tell_nothing_are_not_drawn():
     subject = Subject(fitted_by(LinearRegression(), "regression", "price", mixed()))
     subject.model.facts["relevance"] = {

@@ -93,6 +93,13 @@ def test_lines_end_inside_their_chart():
             assert np.all((places >= 0.0) & (places <= [width, height]))
 
 
+def test_a_roc_curve_begins_at_nothing_found():
+    text = page(fitted_by(LogisticRegression(), "classification", "c", table(60)), "test rows")
+    chart = re.search(r'<svg[^>]*aria-label="ROC.*?</svg>', text, re.DOTALL)[0]
+    chance, curve = re.findall(r'<path class="(?:ideal|line)" d="M([^L]*)L', chart)
+    assert curve == chance
+
+
 def test_coverage_of_rows_with_missing_values_is_told_apart():
     frame = table(120)
     frame.loc[::4, "a"] = np.nan

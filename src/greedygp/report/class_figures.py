@@ -90,7 +90,7 @@ def ranking(subject: Subject) -> Figure | None:
     roc = Chart([0, 1], [0, 1], f"false alarms (share of the others taken for {name})",
                 "recall", label=f"ROC curve of {name}", margin=0.02)  # fmt: skip
     roc.line([0, 1], [0, 1], "ideal")
-    roc.line(curve.false_alarms, curve.recall)
+    roc.line(np.append(0.0, curve.false_alarms), np.append(0.0, curve.recall))
     roc.points(
         curve.false_alarms[some], curve.recall[some],
         [

@@ -86,8 +86,8 @@ def effects(subject: Subject) -> Figure | None:
     )
     caption = (
         "The prediction, averaged over rows, when one column is set to each of its values and the "
-        "others stay as they are. All charts have the same height. Strokes at the foot: where the "
-        "rows are."
+        "others stay as they are. All charts have one vertical scale. Strokes at the foot: where "
+        "the rows are."
     )
     if any(effect.reach is not None for effect in drawn.values()):
         caption += " Shaded: where the average lies with 95 % probability; noise is not in it."
@@ -169,7 +169,7 @@ def _drawn(name: str, effect: Effect, ends: list[float], what: str, names: list[
     side_by_side = places.side_by_side
     room = [-0.5, len(places.x) - 0.5] if side_by_side else places.x
     chart = Chart(room, ends, places.label, what, label=f"Effect of {name}", x_names=places.names,
-                  margin=0.0 if side_by_side else 0.04, size=SMALL)  # fmt: skip
+                  size=SMALL)  # fmt: skip
     if not side_by_side:
         some = effect.rows[(effect.rows >= chart.x_low) & (effect.rows <= chart.x_high)]
         chart.rug(np.unique(some)[:: 1 + len(np.unique(some)) // 150])

@@ -15,23 +15,29 @@ from greedygp.report.numbers import counted, percent, plain
 from greedygp.report.places import is_truth
 from greedygp.report.subject import Subject
 
-__all__ = ["making"]
+__all__ = ["making", "prose"]
 
 MOST_COLUMNS = 15  # in the table before the fold
 MOST_SCALES = 12
 LISTED = re.compile(r"(\w+)=\[([^\]]*)\]")
+OPTION = re.compile(r"--[a-z][a-z-]*")
 NUMBER = re.compile(r"\d+\.\d+(e[-+]?\d+)?")
+
+
+def prose(text: str) -> str:
+    """Return a text as HTML in which no line ends within an option of the command line."""
+    return OPTION.sub(r'<span class="option">\g<0></span>', escape(text))
 
 
 def making(subject: Subject) -> str:
     """Return the section."""
     facts = subject.model.facts
     how = "".join(
-        f"<tr><th scope=row>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
+        f"<tr><th scope=row>{escape(name)}</th><td>{prose(str(value))}</td></tr>"
         for name, value in _steps(facts, subject.model.estimator)
     )
     command = facts.get("command")
-    again = f"<h3>To do it again</h3><pre>{escape(command)}</pre>" if command else ""
+    again = f"<h3>To do it again</h3><pre>{prose(command)}</pre>" if command else ""
     return f"""<section id="made" class="wide"><h2>What was done</h2>
 <div class="scroll"><table>{how}</table></div>
 {_scales(subject)}
@@ -147,7 +153,7 @@ def _columns(subject: Subject) -> str:
         cells = "".join(f"<td>{escape(cell)}</td>" for cell in (column.name, kind, becomes))
         lines.append(f'<tr>{cells}<td class="number">{missing}</td></tr>')
     left_out = [
-        f"<tr><td>{escape(name)}</td><td>left out</td><td>{escape(why)}</td><td></td></tr>"
+        f"<tr><td>{escape(name)}</td><td>left out</td><td>{prose(why)}</td><td></td></tr>"
         for name, why in facts.get("left_out", {}).items()
     ]
     head = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import escape
@@ -13,7 +12,7 @@ import numpy as np
 
 from greedygp import __version__
 from greedygp.report.figures import figures_of
-from greedygp.report.making import making
+from greedygp.report.making import making, prose
 from greedygp.report.numbers import counted, percent, plain
 from greedygp.report.subject import Figure, Subject
 from greedygp.report.verdict import Answer, verdict
@@ -98,16 +97,11 @@ def _learnt_from(trained: Trained) -> Iterator[str]:
         yield f"The fit took {seconds}."
 
 
-def _sentence(text: str) -> str:
-    """Return a sentence in which options of the command line are not broken."""
-    return re.sub(r"(--[a-z][a-z-]*)", r'<span class="option">\1</span>', escape(text))
-
-
 def _answer(answer: Answer) -> str:
     if answer.is_list:
-        said = f"<ul>{''.join(f'<li>{_sentence(s)}</li>' for s in answer.sentences)}</ul>"
+        said = f"<ul>{''.join(f'<li>{prose(s)}</li>' for s in answer.sentences)}</ul>"
     else:
-        said = f"<p>{_sentence(' '.join(answer.sentences))}</p>"
+        said = f"<p>{prose(' '.join(answer.sentences))}</p>"
     return (
         f'<div class="answer {answer.tone}"><h2>{escape(answer.question)}</h2>'
         f'<p class="short">{escape(answer.short)}</p>{said}</div>'
