@@ -201,10 +201,25 @@ def test_the_finding_is_read_off_the_records(better, outcome, counts):
     assert [c.holds for c in claims[:3]] == [t in better for t in paper003_page.BETTER_ON]
     assert [c.holds for c in claims[4:8]] == [True] * 4
     assert claims[3].holds is False  # Abalone: a difference where the paper has none
-    assert claims[8].holds  # RFS and OLS are worse everywhere
-    assert "1.50" in claims[9].ours
+    # RFS and OLS are worse than FGCV and FRVM everywhere and equal each other
+    assert [c.holds for c in claims[8:12]] == [False, False, False, True]
+    assert "not so: FGCV and OLS (p = 0.0078, FGCV is better), FRVM and RFS" in claims[8].ours
+    assert claims[8].ours.startswith("3 of 5 pairs: ")
+    assert claims[11].ours == "5 of 5 pairs: not so: none"
+    assert claims[12].holds
+    assert claims[12].ours.startswith("4 of 4 sets: time of a fit over FRVM's: Friedman2 1.50, ")
     # in these records the full GP is worse than all: against the paper but for FRVM on Abalone
-    assert [c.holds for c in claims[10:]] == [False, False, False, True]
+    assert [c.holds for c in claims[13:]] == [False, False, False, True]
+
+
+def test_a_faster_fit_is_not_the_papers_slower_one():
+    records = made_up_records(())
+    for record in records:
+        record["metrics"]["fit_cpu_seconds"] = 0.02
+    claim = paper003_page.speed_claim(SUITE, records)
+    assert claim.holds is False
+    few = [r for r in records if r["task"] != "abalone"]
+    assert paper003_page.speed_claim(SUITE, few).holds is False  # it can no longer hold
 
 
 def test_the_page(tmp_path):
@@ -236,5 +251,5 @@ def test_the_page_of_few_runs(tmp_path):
     assert "There are not enough runs to say whether the paper's main finding holds." in text
     assert "Abalone 0" in text
     assert "| RFS | 0 |" in text
-    assert text.count("open |") == 14  # all of them
+    assert text.count("open |") == 17  # all of them
     assert "Of FGCV itself there are Friedman2 2, Friedman3 2, Boston 2, Abalone 0;" in text
