@@ -85,7 +85,7 @@ ITEMS = (
     ),
     Item(BLOCKS, "Figure 4", "time against the number of rows", "full_gp_growth"),
     *(
-        Item(GCV, f"{kind} {number}", f"{what}, {title}", "paper003", only=title + only)
+        Item(GCV, f"{kind} {number}", f"{what}, {title}", "fast_gcv", only=title + only)
         for kind, what, only in (
             ("Table", "p-values", "(?!.*basis functions)"),
             ("Figure", "errors and sizes", ""),

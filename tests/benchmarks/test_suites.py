@@ -165,10 +165,10 @@ def fill(suite, results, repeats=2, methods=None):
 
 WITHOUT_FINDINGS = ("ablation", "intervals")  # their pages have tests of their own
 ENOUGH = {
-    "paper003": 6,
+    "fast_gcv": 6,
     "sparse_classification": 6,
 }  # Wilcoxon's test of pairs can tell nothing of fewer
-LONG = ("paper003", "peers")  # pages of many comparisons, which have tests of their own
+LONG = ("fast_gcv", "peers")  # pages of many comparisons, which have tests of their own
 
 
 @pytest.mark.usefixtures("saved_figures")

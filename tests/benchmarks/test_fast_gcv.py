@@ -10,11 +10,11 @@ from scipy.stats import wilcoxon
 from benchmarks import frame
 from benchmarks.frame import Task
 from benchmarks.peers import environments
-from benchmarks.suites import SUITES, paper003, paper003_page, paper003_printed
-from benchmarks.suites.paper003_page import Pair
+from benchmarks.suites import SUITES, fast_gcv, fast_gcv_page, fast_gcv_printed
+from benchmarks.suites.fast_gcv_page import Pair
 from greedygp.datasets import make_friedman
 
-SUITE = SUITES["paper003"]
+SUITE = SUITES["fast_gcv"]
 SMALL = Task("friedman2", "Friedman2", {"n_train": 40, "n_test": 30, "friedman": 2})
 
 FAKE_RVR = """
@@ -69,7 +69,7 @@ def test_the_papers_sizes():
 
 
 def test_friedman_sets_have_noise_in_training_only():
-    first, second = (paper003.partition_of(SMALL, p) for p in (0, 1))
+    first, second = (fast_gcv.partition_of(SMALL, p) for p in (0, 1))
     np.testing.assert_array_equal(first.y_test, second.y_test)
     noisy = make_friedman(2, 40, random_state=1)
     np.testing.assert_allclose(second.y * second.y_scale + second.y_mean, noisy.y)
@@ -104,26 +104,26 @@ def test_all_methods_run(tmp_path, fake_fastrvm):
 
 
 def test_a_width_is_used_as_it_was_found():
-    data = paper003.partition_of(SMALL, 0)
-    found = paper003.width_of("frvm", data, 0)
-    X_scaled = paper003.widths(data.X) / 4.0**0.5
+    data = fast_gcv.partition_of(SMALL, 0)
+    found = fast_gcv.width_of("frvm", data, 0)
+    X_scaled = fast_gcv.widths(data.X) / 4.0**0.5
     assert X_scaled[0] / 8 < found["length_scale"] < 8 * X_scaled[-1]
-    outcome = paper003.run_here(paper003.fit_ours, "frvm", data, found)
-    model = paper003.KINDS["frvm"](random_state=0).fit(data.X, data.y)
+    outcome = fast_gcv.run_here(fast_gcv.fit_ours, "frvm", data, found)
+    model = fast_gcv.KINDS["frvm"](random_state=0).fit(data.X, data.y)
     np.testing.assert_allclose(outcome["mean"], model.predict(data.X_test), atol=1e-6)
     assert outcome["metrics"]["basis"] == model.n_basis_
 
 
 def test_widths_are_factors_of_the_median_distance():
     X = np.array([[0.0], [3.0], [3.0], [6.0]])  # distances 3, 3, 6, 0, 3, 3
-    np.testing.assert_allclose(paper003.widths(X), 3.0 * np.array(paper003.WIDTHS))
+    np.testing.assert_allclose(fast_gcv.widths(X), 3.0 * np.array(fast_gcv.WIDTHS))
 
 
 # Printed figures and tests -----------------------------------------------------------------------
 
 
 def test_printed_p_values_are_whole():
-    printed = paper003_printed.p_values()
+    printed = fast_gcv_printed.p_values()
     assert list(printed) == [task.name for task in SUITE.tasks]
     assert printed["friedman2"]["fgcv", "frvm"] == 1.3e-12
     assert printed["friedman3"]["fgcv", "ols"] == 4.6e-9
@@ -193,12 +193,12 @@ def made_up_records(better, partitions=8):
 )
 def test_the_finding_is_read_off_the_records(better, outcome, counts):
     records = made_up_records(better)
-    errors, sizes = (paper003_page.collect(SUITE, records, m) for m in ("nmse", "basis"))
-    text = paper003_page.finding(SUITE, errors, sizes)
+    errors, sizes = (fast_gcv_page.collect(SUITE, records, m) for m in ("nmse", "basis"))
+    text = fast_gcv_page.finding(SUITE, errors, sizes)
     assert f"Here it **{outcome}**: " in text
     assert f"better on {counts[0]} of 3 sets and significantly worse on {counts[1]};" in text
-    claims = paper003_page.claims(SUITE, records, errors, sizes)
-    assert [c.holds for c in claims[:3]] == [t in better for t in paper003_page.BETTER_ON]
+    claims = fast_gcv_page.claims(SUITE, records, errors, sizes)
+    assert [c.holds for c in claims[:3]] == [t in better for t in fast_gcv_page.BETTER_ON]
     assert [c.holds for c in claims[4:8]] == [True] * 4
     assert claims[3].holds is False  # Abalone: a difference where the paper has none
     # RFS and OLS are worse than FGCV and FRVM everywhere and equal each other
@@ -216,10 +216,10 @@ def test_a_faster_fit_is_not_the_papers_slower_one():
     records = made_up_records(())
     for record in records:
         record["metrics"]["fit_cpu_seconds"] = 0.02
-    claim = paper003_page.speed_claim(SUITE, records)
+    claim = fast_gcv_page.speed_claim(SUITE, records)
     assert claim.holds is False
     few = [r for r in records if r["task"] != "abalone"]
-    assert paper003_page.speed_claim(SUITE, few).holds is False  # it can no longer hold
+    assert fast_gcv_page.speed_claim(SUITE, few).holds is False  # it can no longer hold
 
 
 def test_the_page(tmp_path):
@@ -237,7 +237,7 @@ def test_the_page(tmp_path):
     assert "Boston 3 of 8 (0.081 against 0.100 on average)" in text
     assert "environments fastrvm`: fastrvm 0.1.5." in text
     for task in SUITE.tasks:
-        assert (tmp_path / "figures" / f"paper003_{task.name}.png").exists()
+        assert (tmp_path / "figures" / f"fast_gcv_{task.name}.png").exists()
 
 
 def test_the_page_of_few_runs(tmp_path):

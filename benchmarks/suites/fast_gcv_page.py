@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks import pages
 from benchmarks.frame import Record, Suite, Task
-from benchmarks.suites.paper003_beside import other_libraries, peer_versions, similar_models
-from benchmarks.suites.paper003_printed import AGAINST_GP, PAIRS, PARTITIONS, p_values
-from benchmarks.suites.paper003_tables import (
+from benchmarks.suites.fast_gcv_beside import other_libraries, peer_versions, similar_models
+from benchmarks.suites.fast_gcv_printed import AGAINST_GP, PAIRS, PARTITIONS, p_values
+from benchmarks.suites.fast_gcv_tables import (
     FEWEST,
     LEVEL,
     Pair,

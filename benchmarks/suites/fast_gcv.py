@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.frame import Method, Suite, Task
 from benchmarks.peers.exchange import Request
 from benchmarks.peers.scripted import call
-from benchmarks.suites import paper003_page
+from benchmarks.suites import fast_gcv_page
 from benchmarks.suites.problems import Problem, problem
 from greedygp import (
     FastGCVRegressor,
@@ -263,7 +263,7 @@ AT_FGCV = ("fgcv", "orr", "gp", "sgp")  # at the width of FGCV, or of its size
 FEW_ROWS = 1000
 
 SUITE = Suite(
-    name="paper003",
+    name="fast_gcv",
     title="Sparse linear models: fast GCV and its rivals",
     tasks=[
         Task("friedman2", "Friedman2", {"n_train": 200, "n_test": 1000, "friedman": 2}),
@@ -293,7 +293,7 @@ SUITE = Suite(
     ],
     repeats=100,
     run=run,
-    render=paper003_page.render,
+    render=fast_gcv_page.render,
     prepare=prepare,
     applies=applies,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.frame import Record, Suite, Task
-from benchmarks.suites.paper003_tables import Pair, averages_table, collect
+from benchmarks.suites.fast_gcv_tables import Pair, averages_table, collect
 
 PEERS = {"fastrvm": "fastrvm", "ard": "ARDRegression", "svr": "SVR"}
 SIMILAR = {
