@@ -161,6 +161,25 @@ def test_fitted_with_torch_loads_without_torch(tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "mean.npy"), expected, rtol=1e-9)
 
 
+def test_a_pipeline_is_saved_and_loaded_without_other_array_libraries(tmp_path):
+    """scikit-learn has layers for them, which a search for its estimators comes by."""
+    script = (
+        "import sys, numpy as np, greedygp\n"
+        "from sklearn.pipeline import make_pipeline\n"
+        "from sklearn.preprocessing import StandardScaler\n"
+        "X = np.random.default_rng(0).normal(size=(20, 2))\n"
+        "model = greedygp.SparseGPRegressor(\n"
+        "    kernel=greedygp.kernels.Gaussian(), noise_variance=0.1, objective=None, max_basis=4)\n"
+        "model = make_pipeline(StandardScaler(), model).fit(X, X[:, 0])\n"
+        f"greedygp.load(greedygp.save(model, {str(tmp_path / 'm.skops')!r})).predict(X)\n"
+        "found = {'torch', 'dask', 'cupy', 'jax'} & set(sys.modules)\n"
+        "hiding = [finder for finder in sys.meta_path if 'greedygp' in type(finder).__module__]\n"
+        "print(sorted(found), hiding)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    assert done.stdout.split() == [b"[]", b"[]"]
+
+
 def test_portable_keeps_what_is_shared_and_survives_circles():
     model = quick().fit(*data())
     model.itself = model

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib.abc
 import json
 import platform
-import sys
-import threading
 import warnings
 import zipfile
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +14,7 @@ import numpy as np
 
 from greedygp.arrays import is_foreign, to_numpy
 from greedygp.persistence.contents import FORMAT, HEADER, Contents, ModelFileError, brief
+from greedygp.persistence.unneeded import unneeded_hidden
 from greedygp.persistence.writing import replacing
 
 __all__ = ["load", "portable", "read_header", "save"]
@@ -188,7 +184,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 def _skops() -> Any:
     try:
-        with _torch_hidden():
+        with unneeded_hidden():
             import skops.io
     except ImportError as error:
         raise ImportError(
@@ -196,31 +192,3 @@ def _skops() -> Any:
             "skops."
         ) from error
     return skops.io
-
-
-@contextlib.contextmanager
-def _torch_hidden() -> Iterator[None]:
-    """Keep torch from being imported by this thread.
-
-    When skops is imported, it looks through all of scikit-learn for estimators; on the way that
-    imports scikit-learn's layer for torch, and so torch, where it is installed: seconds of work
-    for nothing. The search passes over what cannot be imported.
-    """
-    if "torch" in sys.modules or "skops.io" in sys.modules:
-        yield
-        return
-    finder = _NoTorch()
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)
-
-
-class _NoTorch(importlib.abc.MetaPathFinder):
-    def __init__(self) -> None:
-        self.thread = threading.get_ident()
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
-        if fullname.partition(".")[0] == "torch" and threading.get_ident() == self.thread:
-            raise ImportError("torch is not needed here")

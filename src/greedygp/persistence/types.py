@@ -7,6 +7,8 @@ from functools import cache
 
 import numpy as np
 
+from greedygp.persistence.unneeded import unneeded_hidden
+
 __all__ = ["LOADERS", "PACKAGES", "is_allowed"]
 
 PACKAGES = ("greedygp", "sklearn", "numpy")
@@ -88,7 +90,8 @@ def _scikit_learn_types() -> frozenset[str]:
     from sklearn.gaussian_process import kernels
     from sklearn.utils import all_estimators
 
-    found = {kind for _, kind in all_estimators()}
+    with unneeded_hidden():
+        found = {kind for _, kind in all_estimators()}
     found |= {kind for kind in vars(kernels).values() if isinstance(kind, type)}
     return frozenset(
         f"{kind.__module__}.{kind.__name__}"
