@@ -81,9 +81,10 @@ def notes() -> list[str]:
         "by GCV. FGCV begins with the model of RFS here, not with nothing: its time is that "
         'of both; `start="paper"` is the published loop. The basis sizes of Friedman2 in Figure 1, '
         "44 to 65, are not reached: cross-validation chooses wide kernels here, with which few "
-        "functions are enough. Why it did not in the paper stays unexplained. Figures 1 to 4 are "
-        "drawings without numbers, so that only the p-values can be put "
-        "side by side.",
+        "functions are enough. With widths held at 0.7, 1 and 1.4 FGCV takes 79, 36 and 27 "
+        "functions and has an NMSE of 0.14, 0.07 and 0.05 (means of five samples): sizes like "
+        "those belong to kernels that are worse. Why the paper has them stays unexplained. Figures "
+        "1 to 4 are drawings without numbers, so that only the p-values can be put side by side.",
         "",
     ]
 
