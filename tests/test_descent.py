@@ -4,7 +4,7 @@ import numpy as np
 import scipy.optimize
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedygp.descent import LEAST_SLOPE, PAIRS, Descent, Memory
+from greedygp.descent import FARTHEST, LEAST_SLOPE, PAIRS, Descent, Memory
 
 WIDE = np.array([[-np.inf, np.inf]])
 
@@ -80,6 +80,18 @@ def test_values_that_are_huge_where_there_are_no_numbers():
     values = run(descent, 60)
     assert np.all(np.diff(values) < 0)
     assert 0.3 < descent.x[0] <= 0.5
+
+
+def test_no_step_goes_far_where_the_curvature_is_hardly_known():
+    """The minimum is 200 steps of the first length away, and the second pair already tells."""
+    descent = Descent(bowl(np.array([1e-4]), np.array([200.0])), np.zeros(1), WIDE, Memory())
+    places = [0.0]
+    while descent.step():
+        places.append(float(descent.x[0]))
+    steps = np.diff(places)
+    assert np.max(np.abs(steps)) <= FARTHEST * (1 + 1e-12)
+    assert np.sum(np.abs(steps) > 0.9 * FARTHEST) > 10
+    assert_allclose(places[-1], 200.0, atol=0.2)
 
 
 def test_a_memory_goes_on():

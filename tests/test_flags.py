@@ -6,10 +6,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp import GPRegressor, SparseGPRegressor
 from greedygp.data import TrainingData
-from greedygp.flags import LARGEST, NoisyFlags, flag_columns, noisy_flags
+from greedygp.flags import LARGEST, NoisyFlags, flag_columns, learn_with_flags, noisy_flags
 from greedygp.hyperparameters import Point
 from greedygp.kernels import Gaussian
 from greedygp.metrics import coverage, nlpd
+from greedygp.progress import NEVER
+from greedygp.start import subset_evidence
 
 POINT = Point(Gaussian(1.0, 1.0), 0.01)
 
@@ -48,6 +50,33 @@ def test_noisier_rows_are_found_and_count_less(ratio):
 def test_rows_that_are_not_noisier_count_fully(ratio):
     found = [noisy_flags(POINT, *flagged_rows(ratio=ratio, seed=s), None) for s in range(10)]
     assert sum(flags is not None for flags in found) <= 1
+
+
+def learn(data):
+    return subset_evidence(None, None, *data.on_host(), random_state=0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_flagged_rows_that_are_only_harder_to_predict_count_fully(seed):
+    """No noise, but a higher and faster wave where the flag is set: these rows are needed."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.uniform(-4, 4, (200, 2)), rng.random(200) < 0.4])
+    flagged = X[:, 2] == 1
+    wave = np.sin(np.where(flagged, 2.5, 1.0) * X[:, 0]) * np.cos(0.5 * X[:, 1])
+    y = np.where(flagged, 3.0, 1.0) * wave
+    data = TrainingData(X, y[:, None], None, normalize=True)
+    assert noisy_flags(learn(data).point, *data.on_host()) is not None
+    found, learnt_from = learn_with_flags(learn, data, NEVER, rng)
+    assert learnt_from is data
+    assert_array_equal(found.point.kernel.theta, learn(data).point.kernel.theta)
+
+
+@pytest.mark.parametrize("rows", [300, 800])
+def test_noisier_rows_make_left_out_rows_more_probable(rows):
+    X, y = flagged_rows(rows, ratio=36.0)
+    data = TrainingData(X, y, None, normalize=True)
+    _, learnt_from = learn_with_flags(learn, data, NEVER, np.random.default_rng(0))
+    assert_array_equal(learnt_from.trust < 1.0, X[:, 1] == 1)
 
 
 def test_few_flagged_rows_tell_nothing():

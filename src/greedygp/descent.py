@@ -3,7 +3,9 @@
 A step goes along `-H g`, where H is what the last pairs of steps `s` and changes of slope `y` say
 of the inverse curvature (Nocedal's two loops, begun with `s'y / y'y` of the last pair). It is
 shortened by a parabola until the value has fallen enough (Armijo). The very first step has length
-one. Coordinates at a bound to which the slope pushes them stay there, the others are clipped.
+one, and in no later one a coordinate moves farther than `FARTHEST`: after a step or two little is
+known of the curvature, and a long step may end on a plateau where nothing is explained.
+Coordinates at a bound to which the slope pushes them stay there, the others are clipped.
 
 The pairs are in a :class:`Memory`. Another descent may begin with a copy of it, where its function
 is the same or nearly so, such as an objective of another approximation.
@@ -19,6 +21,7 @@ import numpy as np
 __all__ = ["Descent", "Memory"]
 
 PAIRS = 20  # steps that are remembered
+FARTHEST = 10.0  # that a coordinate moves in one step; of hyperparameters, a factor of e
 ENOUGH = 1e-4  # share of the fall that the slope promises
 TRIALS = 20  # lengths of a step that are tried
 LEAST_SLOPE = 1e-5  # where no coordinate that may move has more, the search has converged
@@ -87,7 +90,8 @@ class Descent:
         if way @ self.slope >= 0.0:
             self.memory.pairs = []
             way = self.memory.direction(self.slope, free)
-        length = 1.0 if self.memory.pairs else min(1.0, 1.0 / float(np.linalg.norm(way)))
+        reach = FARTHEST / float(np.max(np.abs(way)))
+        length = min(1.0, reach if self.memory.pairs else 1.0 / float(np.linalg.norm(way)))
         fall = float(way @ self.slope)
         for _ in range(TRIALS):
             x = np.clip(self.x + length * way, self.low, self.high)

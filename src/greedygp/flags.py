@@ -8,7 +8,9 @@ A full GP on some rows predicts each of them from the others. With the squared r
 and the variance `t_i = v_i + s2` of a left-out row, a flag is noisy where the mean of
 `r_i^2 / t_i` over its rows is clearly higher than over the others. The noise of a row then is
 `s2 exp(sum_j g_j flag_ij)`, with the `g_j` that the density of the left-out targets asks for, and
-the row counts `exp(-sum_j g_j flag_ij)` times while the mean is learnt.
+the row counts `exp(-sum_j g_j flag_ij)` times while the mean is learnt. That is kept if left-out
+rows become more probable. They do not where flagged rows are no noisier, only harder to predict:
+then they are needed to learn from.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from greedygp.arrays import to_numpy
 from greedygp.data import TrainingData
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.full_gp import factor_and_solve
@@ -26,7 +29,7 @@ from greedygp.hyperparameters import Point
 from greedygp.minimise import Minimum
 from greedygp.noise import FEWEST_ROWS, LeftOutRows, minimiser
 from greedygp.progress import Deadline
-from greedygp.start import SUBSET_ROWS, random_rows
+from greedygp.start import SUBSET_ROWS, random_places
 from greedygp.threads import serial_blas
 
 __all__ = ["NoisyFlags", "flag_columns", "learn_with_flags", "noisy_flags"]
@@ -69,6 +72,8 @@ def learn_with_flags(
 ) -> tuple[Minimum[Point], TrainingData]:
     """Learn hyperparameters; where flags mark noisier rows, let these count less and learn again.
 
+    What is learnt again is kept if left-out rows become more probable.
+
     Parameters
     ----------
     learn : callable
@@ -91,14 +96,41 @@ def learn_with_flags(
     X = data.on_host()[0]
     if len(flag_columns(X)[0]) == 0:
         return found, data
-    flags = noisy_flags(found.point, *random_rows(*data.on_host(), SUBSET_ROWS, rng))
+    some = _SomeRows(random_places(len(X), SUBSET_ROWS, rng))
+    flags = noisy_flags(found.point, *some.of(data))
     if flags is None:
         return found, data
     trusting = data.trusting(flags.trust(X))
-    found = learn(trusting)
+    other = learn(trusting)
     # With a mean that does not follow the flagged targets, the size of their noise shows.
-    again = noisy_flags(found.point, *random_rows(*trusting.on_host(), SUBSET_ROWS, rng), flags)
-    return found, trusting if again is None else data.trusting(again.trust(X))
+    flags = noisy_flags(other.point, *some.of(trusting), flags) or flags
+    trusting = data.trusting(flags.trust(X))
+    if some.left_out_loss(other.point, trusting) < some.left_out_loss(found.point, data):
+        return other, trusting
+    return found, data
+
+
+@dataclass(frozen=True)
+class _SomeRows:
+    """Some of the rows, by their places."""
+
+    places: np.ndarray
+
+    def of(self, data: TrainingData) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return their inputs, targets and weights."""
+        X, y, weights = data.on_host()
+        return X[self.places], y[self.places], None if weights is None else weights[self.places]
+
+    def left_out_loss(self, point: Point, data: TrainingData) -> float:
+        """Return what it costs to predict them, each left out, with the noise that trust says."""
+        trust = np.ones(len(self.places))
+        if data.trust is not None:
+            trust = to_numpy(data.trust).astype(np.float64)[self.places]
+        try:
+            with serial_blas(1):
+                return float(np.mean(_left_out(point, *self.of(data)).loss(-np.log(trust))))
+        except NotPositiveDefiniteError:
+            return np.inf
 
 
 def flag_columns(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
