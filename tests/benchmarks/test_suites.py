@@ -164,10 +164,11 @@ def fill(suite, results, repeats=2, methods=None):
 
 
 WITHOUT_FINDINGS = ("ablation", "intervals")  # their pages have tests of their own
-ENOUGH = {
+ENOUGH = {  # Wilcoxon's tests can tell nothing of fewer
     "fast_gcv": 6,
+    "matching_pursuit_learnt": 5,
     "sparse_classification": 6,
-}  # Wilcoxon's test of pairs can tell nothing of fewer
+}
 LONG = ("fast_gcv", "peers")  # pages of many comparisons, which have tests of their own
 
 
