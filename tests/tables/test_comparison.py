@@ -1,9 +1,12 @@
 """Cross-validation of several models: the same folds, each model within its time."""
 
 import signal
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from threadpoolctl import threadpool_info, threadpool_limits
 
 pandas = pytest.importorskip("pandas")
 
@@ -90,3 +93,28 @@ def test_the_interrupt_goes_up(monkeypatch):
             "mean", model, ready, recipe, 3, watch=lambda _: signal.raise_signal(signal.SIGINT)
         )
     signal.signal(signal.SIGINT, before)
+
+
+class Threads(BaseEstimator, RegressorMixin):
+    """Remembers how many threads there were while it was fitted."""
+
+    seen: ClassVar[list[int]] = []
+
+    def fit(self, X, y):
+        from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: F401, has OpenMP
+
+        self.seen.extend(one["num_threads"] for one in threadpool_info())
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+def test_small_work_has_one_thread():
+    """Threads of OpenMP, too: beside other programs they wait for each other in loops."""
+    ready, recipe = ready_and_recipe()
+    with threadpool_limits(2):
+        before = threadpool_info()
+        assert cross_validated("threads", Threads(), ready, recipe, 2).failed is None
+        assert threadpool_info() == before
+    assert set(Threads.seen) == {1}

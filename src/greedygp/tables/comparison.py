@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +28,7 @@ CHOOSES = "autogp"  # between two of the others, so that it need not be compared
 # Models whose time grows with the cube of the rows and beyond: on more rows than this only if
 # they are asked for.
 MOST_ROWS = {"localridge": 300, "rfs": 300, "gp": 5000}
-SMALL = 5000  # rows; below, threads of BLAS cost more than they bring
+SMALL = 5000  # rows; below, threads cost more than they bring
 
 
 @dataclass
@@ -159,9 +159,22 @@ def _one_fold(
     y = ready.target.values
     encoder = encoder_for(recipe).fit(ready.rows, train=train)
     X = encoder.transform(ready.rows.iloc[train])
-    with serial_blas(1) if len(train) <= SMALL else nullcontext():
+    with _one_thread() if len(train) <= SMALL else nullcontext():
         with met_deadlines() as met:
             estimator.fit(X, y[train])
         model = TableModel(encoder, estimator, recipe.target, ready.target.task, {})
         rows = ready.rows.iloc[test]
         return scores_of(model, predictions_of(model, rows, y[test])), bool(met)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """While this lasts, neither BLAS nor OpenMP has more than one thread.
+
+    Boosted trees use OpenMP, whose threads wait for each other in loops: beside other programs on
+    two cores, a fit to 1000 rows took 30 s so, and 0.3 s on one thread.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with serial_blas(1), threadpool_limits(1, user_api="openmp"):
+        yield
