@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import mannwhitneyu, ttest_rel
 
-from benchmarks.frame import Record, Suite, write_atomically
+from benchmarks.frame import Record, Suite, plain, write_atomically
 from benchmarks.verdicts import Claim as Claim
 from benchmarks.verdicts import claims_table as claims_table
 from benchmarks.verdicts import counted as counted
@@ -122,7 +122,30 @@ def partitions_line(suite: Suite, records: Sequence[Record]) -> str:
     for task in suite.tasks:
         done = {r["partition"] for r in records if r["task"] == task.name and r["status"] == "ok"}
         parts.append(f"{task.title} {len(done)}")
-    return "Partitions done: " + ", ".join(parts) + "."
+    return " ".join(["Partitions done: " + ", ".join(parts) + ".", *_earlier(suite, records)])
+
+
+def _earlier(suite: Suite, records: Sequence[Record]) -> list[str]:
+    """Sentences on the methods whose runs had other parameters than the suite has now."""
+    found = []
+    for method in suite.methods:
+        now = plain(method.parameters)
+        counts: dict[str, int] = {}
+        for record in records:
+            if record["method"] == method.name and record["status"] == "ok":
+                before = record["parameters"]["method"]
+                changes = [
+                    f"{name} {before.get(name, 'not set')}, now {now.get(name, 'not set')}"
+                    for name in sorted({*before, *now})
+                    if before.get(name) != now.get(name)
+                ]
+                if changes:
+                    counts["; ".join(changes)] = counts.get("; ".join(changes), 0) + 1
+        found += [
+            f"{n} runs of {method.title} are of earlier settings ({text})."
+            for text, n in counts.items()
+        ]
+    return found
 
 
 def write_page(folder: Path, suite: Suite, lines: Sequence[str]) -> Path:

@@ -218,6 +218,15 @@ def test_the_page_says_how_it_was_made(go, tmp_path):
     assert "failed: a, bad, partition 0: RuntimeError: the model did not fit" in text
 
 
+def test_the_page_names_runs_of_earlier_settings(go, tmp_path):
+    go(make_suite())
+    later = make_suite(methods=[Method("x", "X"), Method("y", "Y", {"offset": 2.0, "more": 1})])
+    page = later.render(later, read_records(later, go.results), tmp_path / "docs")
+    text = page.read_text(encoding="utf-8")
+    assert "4 runs of Y are of earlier settings (more not set, now 1; offset 0.5, now 2.0)." in text
+    assert "runs of X" not in text
+
+
 def test_best_and_worse_is_a_paired_test_on_common_partitions():
     level = {p: 10.0 * p for p in range(8)}
     noise = [0.1, -0.2, 0.15, -0.1, 0.05, 0.2, -0.15, -0.05]
