@@ -5,7 +5,8 @@ import pandas
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedygp.exceptions import FitInterrupted
+from greedygp.exceptions import ClusterError, FitInterrupted
+from greedygp.rows import cluster
 from greedygp.tables import reading, streamed_training
 from greedygp.tables.problems import DataProblem, FileProblem
 from greedygp.tables.source import Source
@@ -130,6 +131,16 @@ class TestTraining:
         new = table(20, seed=1)
         assert_allclose(there.predict(new), here.predict(new), rtol=1e-6)
         assert there.facts["scores"]["nmse"] == pytest.approx(here.facts["scores"]["nmse"], 1e-6)
+
+
+def test_a_cluster_without_workers(tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(cluster, "SECONDS_WITHOUT_WORKERS", 0.2)
+    with (
+        distributed.Client(processes=False, n_workers=0, dashboard_address=":0") as alone,
+        pytest.raises(ClusterError, match="has no workers; start some"),
+    ):
+        train_from_files(write(table(), tmp_path), recipe(), Means(MEMORY, alone))
 
 
 class TestSentences:

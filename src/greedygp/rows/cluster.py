@@ -29,7 +29,7 @@ from greedygp.rows.collections import (
 from greedygp.rows.store import Chunk, RowStore, Watch, joined, plus
 from greedygp.threads import serial_blas
 
-__all__ = ["DaskRows"]
+__all__ = ["Cluster", "DaskRows"]
 
 FAN_IN = 8  # partial sums that a task of the tree adds up
 KEPT_SHARE = 0.4  # of the workers' memory that rows may take; beyond it they are made in each pass
@@ -98,9 +98,9 @@ class DaskRows(RowStore):
     # --- where the chunks are ------------------------------------------------------------------
 
     @property
-    def cluster(self) -> _Cluster:
+    def cluster(self) -> Cluster:
         """Who works on the rows."""
-        return _Cluster(_client(self.client))
+        return Cluster(_client(self.client))
 
     @property
     def blocks(self) -> list[Any]:
@@ -119,7 +119,7 @@ class DaskRows(RowStore):
         self.blocks  # noqa: B018
         return self._lengths
 
-    def _handed_out(self, found: Aligned, cluster: _Cluster) -> list[Any]:
+    def _handed_out(self, found: Aligned, cluster: Cluster) -> list[Any]:
         """Return the chunks, made on the workers and kept there if they fit."""
         from dask import delayed
 
@@ -242,7 +242,7 @@ def _taken(chunk: Chunk, places: np.ndarray) -> tuple:
 # --- the cluster ---------------------------------------------------------------------------------
 
 
-class _Cluster:
+class Cluster:
     """A client, asked in a way that ends: with results, or with a sentence."""
 
     def __init__(self, client: Any):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -126,13 +127,17 @@ def _looked_at(sources: list[Source], recipe: Recipe, means: Means) -> tuple[lis
 def _look(sources: list[Source], recipe: Recipe, means: Means, most: tuple[int, int]) -> Look:
     if means.client is None:
         return look_at(sources, recipe.target, recipe.seed, most, means.watch)
-    tasks = [
-        means.client.submit(
-            look_at_file, source, recipe.target, recipe.seed, number, most, pure=False
-        )
-        for number, source in enumerate(sources)
-    ]
-    looks = means.client.gather(tasks)
+    from dask import delayed
+
+    from greedygp.rows.cluster import Cluster
+
+    cluster = Cluster(means.client)
+    cluster.check_workers()
+    tasks = []
+    for number, source in enumerate(sources):
+        work = partial(look_at_file, source, recipe.target, recipe.seed, number, most)
+        tasks.append(delayed(work, pure=False, traverse=False)())
+    looks = cluster.values(tasks)
     return sum(looks[1:], start=looks[0])
 
 
