@@ -7,6 +7,7 @@ killed leaves a whole file behind. It holds plain arrays, and is read without un
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import zipfile
 from pathlib import Path
@@ -14,7 +15,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["read_arrays", "write_arrays"]
+__all__ = ["read_arrays", "remove_arrays", "write_arrays"]
+
+# What a temporary file has behind the name that it is to get.
+UNFINISHED = re.compile(r"[a-z0-9_]{8}\.part")
 
 
 def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
@@ -51,3 +55,11 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise ValueError(
             f"checkpoint: {path} cannot be read ({error}); remove it, or give another name."
         ) from error
+
+
+def remove_arrays(path: Path) -> None:
+    """Remove a file, and what those left behind who were killed while they wrote it."""
+    path.unlink(missing_ok=True)
+    for part in path.parent.glob("*.part"):
+        if part.name.startswith(path.name) and UNFINISHED.fullmatch(part.name[len(path.name) :]):
+            part.unlink(missing_ok=True)

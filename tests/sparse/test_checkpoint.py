@@ -123,6 +123,13 @@ def test_without_interruption_nothing_changes(path, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_what_killed_writers_left_behind_goes_with_the_file(path, tmp_path):
+    for name in ("fit.npzab_1x9zk.part", "fit.npz.part", "fit.npz2ab_1x9zk.part"):
+        (tmp_path / name).write_text("half")
+    fitted(*data(), checkpoint=path)
+    assert sorted(os.listdir(tmp_path)) == ["fit.npz.part", "fit.npz2ab_1x9zk.part"]
+
+
 def test_ctrl_c(path, evaluations):
     X, y = data()
     expected = fitted(X, y)

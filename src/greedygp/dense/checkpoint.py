@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from greedygp.arrays import to_numpy
-from greedygp.checkpoints import read_arrays, write_arrays
+from greedygp.checkpoints import read_arrays, remove_arrays, write_arrays
 from greedygp.dense.solvers.base import Solver
 
 __all__ = ["Checkpoint", "NoCheckpoint"]
@@ -79,7 +79,7 @@ class Checkpoint(NoCheckpoint):
         self._written = time.perf_counter()
 
     def remove(self) -> None:
-        self.path.unlink(missing_ok=True)
+        remove_arrays(self.path)
 
 
 def _fingerprint(solver: Solver) -> str:

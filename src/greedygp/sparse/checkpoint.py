@@ -24,7 +24,7 @@ import numpy as np
 
 from greedygp import greedy
 from greedygp.arrays import Array, Backend, to_numpy
-from greedygp.checkpoints import read_arrays, write_arrays
+from greedygp.checkpoints import read_arrays, remove_arrays, write_arrays
 from greedygp.data import TrainingData
 from greedygp.exceptions import ClusterError
 from greedygp.hyperparameters import Evaluation, Point
@@ -184,7 +184,7 @@ class FitCheckpoint(NoFitCheckpoint):
         return {name: part for name, part in self._stored.items() if name not in self._known}
 
     def remove(self) -> None:
-        self.path.unlink(missing_ok=True)
+        remove_arrays(self.path)
 
 
 def checkpoint_of(path: str | os.PathLike | None) -> NoFitCheckpoint:
