@@ -90,6 +90,18 @@ def test_few_rows_are_said_to_be_few():
     assert "20 rows to judge by are few" in " ".join(steps.sentences)
 
 
+@pytest.mark.parametrize(
+    ("rows", "outside", "word"),
+    [(3, 1, "Hard to say"), (6, 2, "Hard to say"), (6, 3, "Too narrow"), (30, 4, "Hard to say")],
+)
+def test_what_chance_does_to_few_rows(rows, outside, word):
+    """Two of six rows are outside a right interval in one case of thirty."""
+    mean = normal(rows)
+    error = np.where(np.arange(rows) < outside, 3.0, 0.5)
+    _, answer, _ = verdict(judged(mean + error, mean, np.ones(rows)))
+    assert answer.short == word
+
+
 def classes_with(probability, truth_probability=None, n=2000, seed=0):
     """Labels "no" and "yes" and a model that says the probability of "yes"."""
     drawn = np.random.default_rng(seed).random(n)

@@ -20,6 +20,14 @@ from greedygp.tables.training import relevance_of_columns
 
 __all__ = ["basis", "learning", "path", "relevance"]
 
+SAID = {
+    "by slope": "By slope: how steeply the predictions rise and fall along a column (of words: for "
+    "its most relevant word).",
+    "by kernel": "By kernel (ARD): how curved they may be along it; a straight effect counts "
+    "little there.",
+    "by shuffling": "By shuffling: how much worse the predictions become when the column's values "
+    "are shuffled among the rows.",
+}
 MOST_BARS = 12
 FEWEST_BARS = 3
 NEXT_TO_NOTHING = 0.01  # of the largest: such columns get no bar
@@ -49,12 +57,7 @@ def relevance(subject: Subject) -> Figure | None:
                 f'<input type="radio" name="relevance" id="relevance-{k}"{checked}>'
                 f'<label for="relevance-{k}">{name}</label>'
             )
-    caption = (
-        "By slope: how steeply the predictions rise and fall along a column (of words: for its "
-        "most relevant word). By kernel (ARD): how curved they may be along it; a straight effect "
-        "counts little there. By shuffling: how much worse the predictions become when the "
-        "column's values are shuffled among the rows. All relative to the largest."
-    )
+    caption = " ".join([*(SAID[name] for name in panels), "All relative to the largest."])
     return Figure("relevance", "Which columns matter", charts, caption, switches)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import bdtr, chdtrc
 
 from greedygp.metrics import coverage, pit
 from greedygp.plotting import curves
@@ -39,6 +39,7 @@ NO_BETTER = ("No better than guessing", "poor")
 FEW_ROWS = 40  # fewer tell little about a coverage of 95 %
 SURE = 2.5  # standard errors from which a difference is called one
 SUSPECTED = 1.7  # and from which it is mentioned
+SO_FEW_INSIDE = 0.006  # a chance below which they are called too few; that of `SURE` errors
 UNLIKELY = 1e-3  # p-value from which a shape is called wrong
 RESAMPLES = 300
 MOST_RESAMPLED = 3000  # rows: with more, the uncertainty is not worth telling
@@ -205,9 +206,10 @@ def _error_bars(subject: Subject) -> Answer:
 
 
 def _trust(inside: float, said, n: int) -> tuple[str, str]:
+    if n < FEW_ROWS:  # too few for what follows: the chance itself of no more inside
+        chance = bdtr(round(inside * n), n, 0.95)
+        return ("Too narrow", "poor") if chance < SO_FEW_INSIDE else ("Hard to say", "plain")
     off = (inside - 0.95) / np.sqrt(0.95 * 0.05 / n)
-    if n < FEW_ROWS:
-        return ("Too narrow", "poor") if off < -SURE else ("Hard to say", "plain")
     if off < -SURE:
         return "Too narrow", "poor"
     if off > SURE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -86,7 +87,8 @@ def family_named(name: str, task: str) -> type:
     for full, kind in known.items():
         if name.casefold() in (full.casefold(), short_name(full)):
             return kind
-    hint = did_you_mean(name, list(known)).replace("its columns are", "there are")
+    near = difflib.get_close_matches(name.casefold(), map(short_name, known), n=1, cutoff=0.6)
+    hint = did_you_mean(name, near or list(known)).replace("its columns are", "there are")
     raise DataProblem(f"There is no model {name!r} for {task}; {hint}")
 
 
