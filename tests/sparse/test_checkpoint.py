@@ -2,10 +2,8 @@
 
 import errno
 import os
-import signal
 import subprocess
 import sys
-import time
 import warnings
 
 import numpy as np
@@ -260,45 +258,58 @@ class TestDisk:
 
 
 PROGRAM = """
-import sys, warnings
+import os, signal, sys, time
 import numpy as np
 sys.path.insert(0, {tests!r})
 from greedygp.sparse import checkpoint
 from sparse.test_checkpoint import data, fitted
 checkpoint.SECONDS = 0.0
-X, y = data(4000)
-model = fitted(X, y, max_basis=40, max_iter=40, rounds=2, checkpoint={path!r})
-np.savez({result!r}, basis=model.basis_, theta=model.kernel_.theta, mean=model.predict(X))
+X, y = data(2000)
+
+def begun(name):
+    child = os.fork()
+    if child == 0:
+        model = fitted(X, y, max_basis=30, max_iter=40, rounds=2, checkpoint=name + ".ckpt.npz")
+        found = {{"theta": model.kernel_.theta, "basis": model.basis_, "mean": model.predict(X)}}
+        np.savez(name + ".npz", **found)
+        os._exit(0)
+    return child
+
+begin = time.perf_counter()
+os.waitpid(begun("whole"), 0)
+seconds = time.perf_counter() - begin
+rng, kills, ends, killed = np.random.default_rng(0), 0, 0, True
+while killed or kills < {kills}:
+    child = begun(str(ends))
+    if kills < {kills}:
+        time.sleep(rng.uniform(0.0, 0.8) * seconds)
+        os.kill(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    killed = os.WIFSIGNALED(status)
+    kills, ends = kills + killed, ends + (not killed)
+    assert killed or os.waitstatus_to_exitcode(status) == 0
+print(kills, ends)
 """
+KILLS = 20
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_kills(tmp_path):
-    """Killed at random moments, a fit ends at the model of one that nobody killed."""
-    rng = np.random.default_rng(0)
-
-    def program(name):
-        text = PROGRAM.format(
-            tests=os.path.dirname(os.path.dirname(__file__)),
-            path=str(tmp_path / f"{name}.ckpt.npz"),
-            result=str(tmp_path / f"{name}.npz"),
-        )
-        return [sys.executable, "-c", text]
-
-    begin = time.perf_counter()
-    subprocess.run(program("whole"), check=True)
-    seconds, kills = time.perf_counter() - begin, 0
-    for _ in range(5):
-        process = subprocess.Popen(program("killed"))
-        try:
-            process.wait(timeout=rng.uniform(0.2, 1.0) * seconds)
-            break
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            kills += 1
-    subprocess.run(program("killed"), check=True)
-    assert kills > 0
-    with np.load(tmp_path / "whole.npz") as whole, np.load(tmp_path / "killed.npz") as killed:
-        for name in whole.files:
-            assert_array_equal(killed[name], whole[name])
+    """Killed at twenty random moments, fits end at the model of one that nobody killed."""
+    tests = os.path.dirname(os.path.dirname(__file__))
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(tests=tests, kills=KILLS)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    kills, ends = map(int, done.stdout.split())
+    assert kills == KILLS
+    with np.load(tmp_path / "whole.npz") as whole:
+        for end in range(ends):
+            with np.load(tmp_path / f"{end}.npz") as killed:
+                for name in whole.files:
+                    assert_array_equal(killed[name], whole[name])
+    assert not list(tmp_path.glob("*ckpt*"))
