@@ -1,6 +1,7 @@
 """Missing values and words in X, where estimators are asked to take them."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import greedygp
 from greedygp import AutoGPRegressor, GPRegressor, SparseGPClassifier, SparseGPRegressor
+from greedygp.exceptions import ModelAdvice
 from greedygp.inputs import InputEncoder, input_names
 from greedygp.kernels import Gaussian
 from scikit_versions import parametrize_with_checks
@@ -77,6 +79,40 @@ def test_arrays_with_holes(model):
     assert np.all(np.isfinite(whole))
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+
+
+DAYS = pandas.date_range("2020-01-01", periods=60)
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        DAYS,
+        DAYS.tz_localize("UTC"),
+        DAYS - DAYS[0],
+        DAYS.to_period("D"),
+        pandas.Categorical(DAYS),
+        [None, *(day.date() for day in DAYS[1:])],
+    ],
+    ids=["days", "in a zone", "durations", "periods", "categories", "Python's"],
+)
+def test_dates_are_refused(days):
+    """A feature for each day explains all training rows."""
+    X, y = frame()
+    X = X.assign(sold=days)
+    with pytest.raises(ValueError, match=r"The columns 'sold' of X hold dates or times: make numb"):
+        clone(MODELS[0]).fit(X, y)
+    with pytest.raises(ValueError, match=r"'sold' of X are not numbers.*TableEncoder for dates"):
+        clone(MODELS[0]).set_params(missing="error").fit(X, y)
+
+
+def test_names_of_rows_are_advised_against():
+    X, y = frame()
+    with pytest.warns(ModelAdvice, match=r"Column 'who' of X holds 60 different words in 60 rows"):
+        clone(MODELS[0]).fit(X.assign(who=[f"P{k}" for k in range(60)]), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ModelAdvice)
+        InputEncoder().fit(X)
 
 
 def test_new_words_and_wrong_columns():

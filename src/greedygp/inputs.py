@@ -2,13 +2,16 @@
 
 A missing number becomes the median of its column, and a feature says that it was missing
 (scikit-learn's `SimpleImputer(add_indicator=True)`). A column of words, or a categorical one of
-pandas, becomes a 0/1 feature per word (`OneHotEncoder`); a missing word is a word of its own. So an
-estimator works on more columns than it is given. Kernels, the basis and its relevances are about
-these; `input_names` has what they are called.
+pandas, becomes a 0/1 feature per word (`OneHotEncoder`); a missing word is a word of its own. Dates
+are refused: a feature per day would explain every row, and no new one. So an estimator works on
+more columns than it is given. Kernels, the basis and its relevances are about these; `input_names`
+has what they are called.
 """
 
 from __future__ import annotations
 
+import warnings
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from greedygp.exceptions import ModelAdvice
 from greedygp.rows.memory import is_mapped
 
 __all__ = [
@@ -34,6 +38,7 @@ __all__ = [
 MISSING = ("error", "indicator")  # values of the parameter `missing`
 BLANK = "(missing)"
 FLOATS = (np.float64, np.float32)
+MANY_WORDS = 50  # in a column; more, most of them in one row, are likely to be names of the rows
 
 
 class HolesMixin:
@@ -96,7 +101,9 @@ class InputEncoder:
 
     def fit(self, X: Any) -> InputEncoder:
         """Decide what becomes of each column of an array or a table; return self."""
+        _check_no_dates(X)
         words = _columns_of_words(X)
+        _advise_against_names(X, words)
         numbers = [k for k in range(X.shape[1]) if k not in words]
         fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
         encode = OneHotEncoder(handle_unknown="warn", sparse_output=False)
@@ -164,3 +171,36 @@ def _holds_words(column: Any) -> bool:
     except (TypeError, ValueError):
         return True
     return False
+
+
+def _check_no_dates(X: Any) -> None:
+    """Raise where a table's column holds dates, times or durations."""
+    if not _is_table(X):
+        return
+    found = [str(name) for k, name in enumerate(X.columns) if _holds_dates(X.iloc[:, k])]
+    if found:
+        raise ValueError(
+            f"The columns {', '.join(map(repr, found))} of X hold dates or times: make numbers of "
+            "them (greedygp.tables.TableEncoder does it) or leave them out."
+        )
+
+
+def _holds_dates(column: Any) -> bool:
+    if hasattr(column, "dt"):
+        return True
+    first = column[column.notna()].head(1).tolist() if column.dtype == object else []
+    return bool(first) and isinstance(first[0], date | time | timedelta)
+
+
+def _advise_against_names(X: Any, places: list[int]) -> None:
+    """Warn of columns of words that hardly ever come twice."""
+    for k in places:
+        different, n = X.iloc[:, k].nunique(), len(X)
+        if different > MANY_WORDS and 2 * different > n:
+            warnings.warn(
+                f"Column {str(X.columns[k])!r} of X holds {different} different words in {n} rows, "
+                "and each becomes a feature. Leave it out if it identifies the rows, or is free "
+                "text.",
+                ModelAdvice,
+                stacklevel=2,
+            )

@@ -204,8 +204,8 @@ def _naming_columns(error: Exception, X: Any) -> Exception:
         return error
     return ValueError(
         f"The columns {', '.join(map(repr, wrong))} of X are not numbers: encode them "
-        f"(missing='indicator' of the GP models does it, or scikit-learn's OneHotEncoder) or leave "
-        f"them out. ({error})"
+        "(missing='indicator' of the GP models does it for words, greedygp.tables.TableEncoder for "
+        f"dates, too) or leave them out. ({error})"
     )
 
 
