@@ -176,7 +176,7 @@ def summary_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     holes = facts.get("where_missing")
     if holes:
         text = f"{holes['coverage_95']:.1%} of {holes['rows']} rows"
-        lines.append((f"{facts['judged_by']} the same, rows with missing values", text))
+        lines.append((f"{facts['judged_by']} inside it, rows with missing values", text))
     if facts["relevance"]:
         best = list(facts["relevance"].items())[:5]
         text = ", ".join(f"{name} ({value:.2f})" for name, value in best)
