@@ -83,7 +83,10 @@ class TestLook:
     def test_other_columns(self, tmp_path):
         sources = write(table(), tmp_path)
         table().drop(columns="colour").to_csv(sources[2].path, index=False)
-        with pytest.raises(FileProblem, match="same columns in the same order; one lacks 'colour'"):
+        with pytest.raises(FileProblem, match=r"in the same order; .*2\.csv lacks 'colour'\."):
+            look_at(sources, "y", 0, (60, 30))
+        table().assign(more=1).to_csv(sources[1].path, index=False)
+        with pytest.raises(FileProblem, match=r"1\.csv has others than .*0\.csv\."):
             look_at(sources, "y", 0, (60, 30))
 
     def test_one_file(self, tmp_path):

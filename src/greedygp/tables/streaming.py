@@ -60,15 +60,17 @@ class Look:
     witnesses: dict[tuple[str, Any], pandas.DataFrame] = field(default_factory=dict)
     are_numbers: dict[str, set[bool]] = field(default_factory=dict)
     most: tuple[int, int] = (0, 0)  # rows of the sample, and held out
+    name: str = ""  # of the first file
 
     def __add__(self, other: Look) -> Look:
         import pandas
 
         if other.columns != self.columns:
             lacking = [name for name in self.columns if name not in other.columns]
+            what = f"lacks {', '.join(map(repr, lacking))}"
             raise FileProblem(
-                "The files must have the same columns in the same order; one lacks "
-                f"{', '.join(map(repr, lacking)) or 'that order'}."
+                f"The files must have the same columns in the same order; {other.name} "
+                f"{what if lacking else f'has others than {self.name}'}."
             )
         kinds = {
             name: self.are_numbers.get(name, set()) | other.are_numbers.get(name, set())
@@ -83,6 +85,7 @@ class Look:
             other.witnesses | self.witnesses,
             kinds,
             self.most,
+            self.name,
         )
 
     @property
@@ -131,6 +134,7 @@ def look_at_file(
             _witnesses(known, [name for name in columns if name != target]),
             {name: {_is_number(table[name])} for name in columns if table[name].notna().any()},
             most,
+            source.name,
         )
         total = look if total is None else total + look
         if watch is not None:
