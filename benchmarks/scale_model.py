@@ -146,9 +146,11 @@ def measured(rates: Rates, folder: Path) -> None:
         for workers in (1, 2):
             cost = Cost(rates, found["rows"], 200, 10, workers, found["rows"] / 16)
             seconds = min(found["times"][f"passes_{workers}"])
+            busy = min(found["cpu_times"][f"passes_{workers}"])
             print(
-                f"- {found['rows']:,} rows, {workers} workers, value and gradient: predicted "
-                f"{cost.gradient:.1f} s, measured {seconds:.1f} s by the clock."
+                f"- {found['rows']:,} rows, {workers} worker{'s' * (workers > 1)}, value and "
+                f"gradient: predicted {cost.gradient:.1f} s, measured {seconds:.1f} s by the clock "
+                f"and {busy:.1f} s of the processor in all."
             )
     path = folder / "files.json"
     if path.exists():
