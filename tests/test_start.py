@@ -13,6 +13,7 @@ from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.full_gp import evidence
 from greedygp.kernels import Gaussian, from_sklearn
 from greedygp.prior import KernelPrior, NoisePrior
+from greedygp.progress import Deadline
 from greedygp.start import Given, default_kernel, subset_evidence
 
 
@@ -255,6 +256,45 @@ def test_the_search_begins_with_the_noise_that_was_given():
         assert found.point.noise_variance == pytest.approx(first)
     held = subset_evidence(Gaussian(), 0.2, X, y, first_noise=0.7, max_iter=0)
     assert held.point.noise_variance == 0.2
+
+
+def test_other_rows_choose_between_two_subsets():
+    X, y = data(n=130)
+    options = {"n_rows": 40, "max_iter": 8}
+    chosen = []
+    for seed in range(6):
+        parts = np.random.default_rng(seed).permutation(130)[:120].reshape(3, 40)
+        first, second, judge = ((X[part], y[part]) for part in np.sort(parts, axis=1))
+        both = [subset_evidence(Gaussian(), None, *rows, **options) for rows in (first, second)]
+        cost = [evidence(m.point.kernel, m.point.noise_variance, *judge, None).value for m in both]
+        found = subset_evidence(Gaussian(), None, X, y, compare=True, random_state=seed, **options)
+        chosen.append(int(np.argmin(cost)))
+        assert_allclose(found.point.kernel.theta, both[chosen[-1]].point.kernel.theta, rtol=1e-9)
+        assert found.value == pytest.approx(both[chosen[-1]].value)
+    assert set(chosen) == {0, 1}
+
+
+def test_few_rows_are_not_compared():
+    X, y = data(n=119)
+    options = {"n_rows": 40, "max_iter": 5, "random_state": 3}
+    alone, compared = (
+        subset_evidence(Gaussian(), None, X, y, compare=compare, **options)
+        for compare in (False, True)
+    )
+    assert_array_equal(alone.point.kernel.theta, compared.point.kernel.theta)
+
+
+def test_no_second_subset_when_time_is_up():
+    X, y = data(n=130)
+    parts = np.random.default_rng(0).permutation(130)[:120].reshape(3, 40)
+    rows = np.sort(parts[0])
+    passed = Deadline.after(1e-9)
+    found = subset_evidence(
+        Gaussian(), None, X, y, n_rows=40, compare=True, deadline=passed, random_state=0
+    )
+    assert found.n_iter == 0
+    expected = evidence(found.point.kernel, found.point.noise_variance, X[rows], y[rows], None)
+    assert found.value == pytest.approx(expected.value)
 
 
 def test_what_an_estimator_was_given():

@@ -3,6 +3,9 @@
 The evidence (see `full_gp`) is minimised over the logarithms of the kernel's free parameters and of
 the noise variance by L-BFGS. An evaluation costs O(n^3), so n is a few hundred. For the default
 kernel a weak prior is added (see `prior`), so that length scales do not run away.
+
+A few hundred rows may still lead to a poor minimum. With many rows two subsets can be learnt from,
+and other rows say which of the two results is the better one.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ __all__ = [
 ]
 
 SUBSET_ROWS = 500
+SUBSETS = 2  # that are learnt from where they are compared; as many rows again are the judge
 NOISE_LEVELS = np.array([0.01, 0.1, 0.5])  # where the noise starts, relative to y's variance
 ONLY_NOISE = 0.5  # where the noise has this share of y's variance, shorter length scales are tried
 SHORTER_SCALES = (0.3, 0.1, 0.03)  # relative to the default
@@ -96,6 +100,7 @@ def subset_evidence(
     n_rows: int = SUBSET_ROWS,
     max_iter: int = 100,
     learn_kernel: bool = True,
+    compare: bool = False,
     deadline: Deadline = NEVER,
     random_state: np.random.Generator | int | None = None,
 ) -> Minimum:
@@ -114,6 +119,9 @@ def subset_evidence(
     n_rows, max_iter : int
     learn_kernel : bool
         False: only the noise is learnt.
+    compare : bool
+        Learn from two subsets where there are three times as many rows, and return what gives the
+        rows of neither the higher evidence.
     deadline : Deadline
         When to stop with what there is.
     random_state : Generator, int or None
@@ -130,20 +138,44 @@ def subset_evidence(
     """
     y = y[:, None] if y.ndim == 1 else y
     first = default_kernel(X, y, weights) if kernel is None else kernel
-    rows = random_rows(X, y, weights, n_rows, random_state)
-    variance = mean_variance(rows[1], rows[2])
     prior = KernelPrior(first) if kernel is None and learn_kernel else None
-    first_levels = variance * NOISE_LEVELS if first_noise is None else np.array([first_noise])
-    search = _Search(
-        noise_variance, first_levels, variance, learn_kernel, prior, max_iter, deadline
-    )
-    found = search.minimum(first, *rows)
-    only_noise = found.point.noise_variance >= ONLY_NOISE * variance
-    if prior is not None and only_noise:
-        found = _with_shorter_scales(search, first, found, *_distinct_rows(*rows))
-    if prior is not None:  # what is reported is the evidence alone
-        found.value = evidence(found.point.kernel, found.point.noise_variance, *rows).value
-    return found
+
+    def learnt(rows: Rows, deadline: Deadline) -> Minimum[Point]:
+        variance = mean_variance(rows[1], rows[2])
+        levels = variance * NOISE_LEVELS if first_noise is None else np.array([first_noise])
+        search = _Search(noise_variance, levels, variance, learn_kernel, prior, max_iter, deadline)
+        return search.learnt(first, rows)
+
+    if not compare or len(X) < (SUBSETS + 1) * n_rows:
+        return learnt(random_rows(X, y, weights, n_rows, random_state), deadline)
+    return _better_of_subsets(learnt, X, y, weights, n_rows, deadline, random_state)
+
+
+def _better_of_subsets(
+    learnt: Callable[[Rows, Deadline], Minimum[Point]],
+    X: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    n_rows: int,
+    deadline: Deadline,
+    random_state: np.random.Generator | int | None,
+) -> Minimum[Point]:
+    """Learn from disjoint subsets; return what other rows find the most probable."""
+    places = np.random.default_rng(random_state).permutation(len(X))[: (SUBSETS + 1) * n_rows]
+    parts = np.sort(places.reshape(SUBSETS + 1, n_rows), axis=1)
+    *subsets, judge = [_at(part, X, y, weights) for part in parts]
+    found: list[Minimum[Point]] = []
+    for left, rows in zip(range(SUBSETS, 0, -1), subsets, strict=True):
+        if not (found and deadline.passed):
+            found.append(learnt(rows, deadline.share(1 / left)))
+
+    def cost(minimum: Minimum[Point]) -> float:
+        try:
+            return evidence(minimum.point.kernel, minimum.point.noise_variance, *judge).value
+        except NotPositiveDefiniteError:
+            return np.inf
+
+    return min(found, key=cost)
 
 
 @dataclass(frozen=True)
@@ -183,6 +215,17 @@ class _Search:
         )
         return minimise(objective, coordinates, max_iter=self.max_iter, deadline=self.deadline)
 
+    def learnt(self, first: Kernel, rows: Rows) -> Minimum:
+        """Search from a kernel, and from shorter length scales where only noise was found."""
+        found = self.minimum(first, *rows)
+        if self.prior is None:
+            return found
+        if found.point.noise_variance >= ONLY_NOISE * self.variance:
+            found = _with_shorter_scales(self, first, found, *_distinct_rows(*rows))
+        # What is reported is the evidence alone.
+        found.value = evidence(found.point.kernel, found.point.noise_variance, *rows).value
+        return found
+
 
 def _with_shorter_scales(
     search: _Search,
@@ -217,10 +260,14 @@ def random_rows(
     random_state: np.random.Generator | int | None,
 ) -> Rows:
     """Return at most `n_rows` of the rows, in their order."""
-    rows = random_places(X.shape[0], n_rows, random_state)
-    if len(rows) == X.shape[0]:
+    if len(X) <= n_rows:
         return X, y, weights
-    return X[rows], y[rows], None if weights is None else weights[rows]
+    return _at(random_places(len(X), n_rows, random_state), X, y, weights)
+
+
+def _at(places: np.ndarray, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Rows:
+    """Return the rows at some places."""
+    return X[places], y[places], None if weights is None else weights[places]
 
 
 def random_places(

@@ -106,7 +106,8 @@ class SparseGPRegressor(
         better, `vfe` otherwise; else `nlgpp`. None: hyperparameters are held fixed.
     rounds : int
         Rounds of selecting a basis and optimising for it. 0: the hyperparameters are those of the
-        start, a full GP's evidence on at most 500 random rows.
+        start, a full GP's evidence on at most 500 random rows (from 1500 rows on, the better
+        of two such subsets).
     max_iter : int
         The most iterations of the optimiser in a round. Where the basis is refined it ends before,
         after 30 or more, if ten iterations together gain less than 0.01 nats a row, or less than

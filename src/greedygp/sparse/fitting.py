@@ -135,6 +135,7 @@ class SparseFit:
                 first_noise=self.given_start.first_noise,
                 max_iter=START_ITERATIONS,
                 learn_kernel=options.objective is not None,
+                compare=options.objective is not None,
                 deadline=self.deadline.share(START_SHARE),
                 random_state=self.rng,
             )
