@@ -145,12 +145,12 @@ def measured(rates: Rates, folder: Path) -> None:
         print("\nMeasured by `python -m benchmarks.scale run workers` (200 basis vectors):\n")
         for workers in (1, 2):
             cost = Cost(rates, found["rows"], 200, 10, workers, found["rows"] / 16)
-            seconds = min(found["times"][f"passes_{workers}"])
-            busy = min(found["cpu_times"][f"passes_{workers}"])
+            seconds = min(found["seconds"][f"passes_{workers}"])
+            busy = min(found["cpu_seconds_of_the_busiest"][f"passes_{workers}"])
             print(
                 f"- {found['rows']:,} rows, {workers} worker{'s' * (workers > 1)}, value and "
                 f"gradient: predicted {cost.gradient:.1f} s, measured {seconds:.1f} s by the clock "
-                f"and {busy:.1f} s of the processor in all."
+                f"and {busy:.1f} s of the processor by the busiest worker."
             )
     path = folder / "files.json"
     if path.exists():

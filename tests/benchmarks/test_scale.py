@@ -33,13 +33,14 @@ def test_every_task_and_table(capsys, monkeypatch):
         (scale.RESULTS / f"{task}.json").write_text(json.dumps(found))
     assert found["bare_rows"] == found["rows"] == 800
     assert 0 < found["rmse"] < 10
-    workers = {"rows": 1, "speedup": 1.8, "speedup_of_products": 1.9}
+    times = {"passes_1": [9, 8], "passes_2": [5, 6], "products_1": [8, 8], "products_2": [4, 4]}
+    workers = {"rows": 1, "seconds": times, "cpu_seconds_of_the_busiest": times}
     (scale.RESULTS / "workers.json").write_text(json.dumps(workers))
     capsys.readouterr()
     scale.main(["show"])
     page = capsys.readouterr().out
     assert "| 800 | ten Parquet files |" in page
-    assert "1.80 times as fast" in page
+    assert "| value and gradient, by the clock | 8.0 | 5.0 | 1.60 |" in page
     assert "Memory map of 500 rows x 6" in page
 
 
