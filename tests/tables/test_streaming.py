@@ -156,6 +156,17 @@ class TestSentences:
         with pytest.raises(DataProblem, match=sentence):
             train_from_files(sources, recipe(task="regression"), Means(2.0**16))
 
+    @pytest.mark.parametrize("task", ["regression", "classification"])
+    @pytest.mark.parametrize("parts", [1, 3])
+    def test_rows_of_several_files(self, tmp_path, parts, task):
+        rows = table(90).astype({"a": object})
+        rows["y"] = rows["y"] if task == "regression" else np.arange(90) % 2
+        rows.loc[80, "a"] = "many"
+        sentence = f"'many' in row {21 if parts == 3 else 81}"
+        with pytest.raises(DataProblem, match=sentence) as raised:
+            train_from_files(write(rows, tmp_path, parts=parts), recipe(task=task), Means(MEMORY))
+        assert ("Rows are counted in each file" in str(raised.value)) == (parts > 1)
+
     @pytest.mark.parametrize(
         ("changes", "sentence"),
         [

@@ -7,7 +7,10 @@ learns, all rows make the posterior. Of classes, a sample is all that is learnt 
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -73,12 +76,13 @@ def train_from_files(
     sources, look = _looked_at(sources, recipe, means)
     held_out, limit = _held_out(look, recipe)
     rows = look.to_decide_by()
-    target = take_target(rows, recipe.target, recipe.task)
-    if target.task == "classification":
-        return _of_sample(rows.drop(columns=KEY), recipe, callbacks, known, look)
     learnt_from = np.flatnonzero(rows[KEY] < limit)
     taken = rows.drop(columns=[KEY, recipe.target, *recipe.drop])
-    encoder = encoder_for(recipe).fit(taken, train=learnt_from)
+    with _rows_of(sources):
+        target = take_target(rows, recipe.target, recipe.task)
+        if target.task == "classification":
+            return _of_sample(rows.drop(columns=KEY), recipe, callbacks, known, look)
+        encoder = encoder_for(recipe).fit(taken, train=learnt_from)
     taken = taken.iloc[learnt_from]
     _, _, grouped = numbers_of(recipe.target, rows[recipe.target])
     store = FileRows(
@@ -106,6 +110,17 @@ def train_from_files(
         trained.model.facts["interrupted"] = True
         raise TrainingInterrupted(trained)
     return trained
+
+
+@contextmanager
+def _rows_of(sources: list[Source]) -> Iterator[None]:
+    """Where a sentence names a row of one of several files, say that each counts its own."""
+    try:
+        yield
+    except DataProblem as error:
+        if len(sources) < 2 or re.search(r" row \d", str(error)) is None:
+            raise
+        raise DataProblem(f"{error} Rows are counted in each file by itself.") from error
 
 
 def _looked_at(sources: list[Source], recipe: Recipe, means: Means) -> tuple[list[Source], Look]:
@@ -208,7 +223,7 @@ def _judged(
 
 def _of_sample(rows: Any, recipe: Recipe, callbacks: tuple, known: Any, look: Look) -> Trained:
     """Learn classes from a sample of the rows."""
-    trained = train(rows.reset_index(drop=True), recipe, callbacks, known)
+    trained = train(rows, recipe, callbacks, known)
     trained.model.facts |= {
         "rows": look.n_rows,
         "rows_without_target": look.n_rows - look.n_known,
