@@ -41,7 +41,22 @@ def arguments(description: str, path: Path) -> argparse.ArgumentParser:
         "--seconds", type=float, default=float("inf"), help="begin no further run after so many"
     )
     parser.add_argument("--report", action="store_true", help="only show what is there")
+    parser.add_argument("--write", action="store_true", help="write the page of the docs, too")
     return parser
+
+
+def show(
+    report: Callable[[list[Run]], bool], options: argparse.Namespace, name: str, title: str
+) -> None:
+    """Print the report of what is there; write it to the page of this name if asked to."""
+    results = read(options.results)
+    if not options.write:
+        report(results)
+        return
+    from benchmarks.printed_page import also_on_a_page  # needs more than a bare machine has
+
+    with also_on_a_page(name, title, True, arguments="--report", verbatim=True):
+        report(results)
 
 
 def read(path: Path) -> list[Run]:

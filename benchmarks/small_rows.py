@@ -6,7 +6,7 @@ first should not be worse on average over the sets, and by more than 0.03 nats o
 
     python -m benchmarks.small_rows --jobs 16 --seconds 500     # again, until none is missing
     python -m benchmarks.small_rows --models sparse auto        # AutoGPRegressor, too
-    python -m benchmarks.small_rows --report
+    python -m benchmarks.small_rows --report [--write]
 
 Lines of JSON go to `benchmarks/results/small_rows.jsonl`. Without `--sets` the sets are those that
 the defaults are chosen on (`peers/sets.py`).
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,11 @@ def report(results: list[Run]) -> bool:
     """Print a table for each model; true if all of it is as it should be."""
     good = True
     results = [r for r in results if "error" not in r]
+    print(
+        "NLPD of new rows in nats of the standardised target, with noise_model='constant' and\n"
+        "'auto', means over draws of the rows; how often 'auto' let the noise vary (input). Wanted:\n"
+        f"no worse on average, and by more than {LARGEST_LOSS} on no set."
+    )
     for model, rows in sorted({(r["model"], r["rows"]) for r in results}):
         print(f"\n{model}, {rows} rows: NLPD, constant noise and auto")
         losses = []
@@ -85,14 +91,14 @@ def report(results: list[Run]) -> bool:
     return good
 
 
-def main() -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Do what is missing, then show all of it."""
     parser = slices.arguments(__doc__.splitlines()[0], RESULTS)
     parser.add_argument("--sets", nargs="+", default=CHOSEN_ON, choices=tuple(ROWS))
     parser.add_argument("--rows", nargs="+", type=int, default=COUNTS)
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--models", nargs="+", default=["sparse"], choices=MODELS)
-    options = parser.parse_args()
+    options = parser.parse_args(given)
     runs = [
         {"model": model, "set": name, "rows": rows, "draw": draw}
         for rows in sorted(options.rows, reverse=True)
@@ -103,7 +109,7 @@ def main() -> int:
     if not options.report:
         left = slices.do(runs, work, options.results, jobs=options.jobs, seconds=options.seconds)
         print(f"{left} runs are missing")
-    report(slices.read(options.results))
+    slices.show(report, options, "small_rows", "Noise that varies, on few rows")
     return 0
 
 

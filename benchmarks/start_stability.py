@@ -10,7 +10,7 @@ spreads, and learning goes on for 20 iterations. That should not lower the objec
 model as it is, too; `gain` compares with that, `gain_over_end` with the model itself.
 
     python -m benchmarks.start_stability --jobs 16 --seconds 500   # again, until none is missing
-    python -m benchmarks.start_stability --report
+    python -m benchmarks.start_stability --report [--write]
 
 Lines of JSON go to `benchmarks/results/start_stability.jsonl`.
 """
@@ -18,6 +18,7 @@ Lines of JSON go to `benchmarks/results/start_stability.jsonl`.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,13 @@ def far_scales(model: Any, X: np.ndarray, y: np.ndarray) -> Run:
 
 def report(results: list[Run]) -> bool:
     """Print a table of what is there; true if all of it is as it should be."""
+    print(
+        "Ten fits of the same rows each, with other seeds, orders of the features and features of\n"
+        f"noise. worst/median: of their NMSE; wanted at most {WORST}. far: length scales above\n"
+        f"{FAR:g} spreads. gain: by how many nats a row {ITERATIONS} iterations end lower with those\n"
+        f"brought back to {BACK:g} spreads than from the model as it is; wanted at most "
+        f"{LARGEST_GAIN:g}.\nover end: than the model itself.\n"
+    )
     print("set                 rows fits  median NMSE  worst/median    NLPD  far    gain  over end")
     good = True
     for name, rows, draw in sorted({(r["set"], r["rows"], r["draw"]) for r in results}):
@@ -123,13 +131,13 @@ def report(results: list[Run]) -> bool:
     return good
 
 
-def main() -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Do what is missing, then show all of it."""
     parser = slices.arguments(__doc__.splitlines()[0], RESULTS)
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--rows", nargs="+", type=int, default=ROWS)
     parser.add_argument("--fits", type=int, default=FITS)
-    options = parser.parse_args()
+    options = parser.parse_args(given)
     runs = [
         {"set": name, "rows": rows, "draw": 0, "fit": fit}
         for rows in options.rows
@@ -140,7 +148,7 @@ def main() -> int:
     if not options.report:
         left = slices.do(runs, work, options.results, jobs=options.jobs, seconds=options.seconds)
         print(f"{left} runs are missing")
-    report(slices.read(options.results))
+    slices.show(report, options, "start_stability", "Does the start run away?")
     return 0
 
 

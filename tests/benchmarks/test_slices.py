@@ -91,3 +91,14 @@ def test_a_fit_with_features_of_noise(data_folder, monkeypatch, capsys):
     other["nmse"] = 1.5 * found["nmse"]
     assert not start_stability.report([{**run, **found, "gain": 0.0}, other])
     assert "1.091" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("program", [small_rows, start_stability])
+def test_the_report_is_a_page(program, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("benchmarks.printed_page.DOCS", tmp_path)
+    name = program.__name__.rpartition(".")[2]
+    assert program.main(["--report", "--write", "--results", str(program.RESULTS)]) == 0
+    printed = capsys.readouterr().out.strip()
+    page = (tmp_path / f"{name}.md").read_text()
+    assert printed in page
+    assert f"python -m benchmarks.{name} --write --report" in page

@@ -190,7 +190,8 @@ class RidgeSelection(LinearSelection, ForwardSelection):
     def _estimate(self) -> None:
         """Set the ridge to the best one, in place; nothing follows it yet."""
         state = self.state
-        eigenvalues, U = scipy.linalg.eigh(state.gram, check_finite=False, driver="evd")
+        driver = "evd" if len(state.gram) > 1 else None  # SciPy 1.12 refuses a single number
+        eigenvalues, U = scipy.linalg.eigh(state.gram, check_finite=False, driver=driver)
         projections = U.T @ state.projections
         profile = RidgeProfile(np.maximum(eigenvalues, 0.0), projections, state.square, state.dof)
         self.ridge, self._curvature = profile.best()
