@@ -66,8 +66,8 @@ def report(results: list[Run]) -> bool:
     results = [r for r in results if "error" not in r]
     print(
         "NLPD of new rows in nats of the standardised target, with noise_model='constant' and\n"
-        "'auto', means over draws of the rows; how often 'auto' let the noise vary (input). Wanted:\n"
-        f"no worse on average, and by more than {LARGEST_LOSS} on no set."
+        "'auto': means over draws of the rows. How often 'auto' let the noise vary (input).\n"
+        f"Wanted: no worse on average, and by more than {LARGEST_LOSS} on no set."
     )
     for model, rows in sorted({(r["model"], r["rows"]) for r in results}):
         print(f"\n{model}, {rows} rows: NLPD, constant noise and auto")

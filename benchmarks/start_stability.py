@@ -103,10 +103,10 @@ def report(results: list[Run]) -> bool:
     """Print a table of what is there; true if all of it is as it should be."""
     print(
         "Ten fits of the same rows each, with other seeds, orders of the features and features of\n"
-        f"noise. worst/median: of their NMSE; wanted at most {WORST}. far: length scales above\n"
-        f"{FAR:g} spreads. gain: by how many nats a row {ITERATIONS} iterations end lower with those\n"
-        f"brought back to {BACK:g} spreads than from the model as it is; wanted at most "
-        f"{LARGEST_GAIN:g}.\nover end: than the model itself.\n"
+        f"noise. worst/median: of their NMSE; wanted: at most {WORST}. far: length scales above\n"
+        f"{FAR:g} spreads. gain: by how many nats a row {ITERATIONS} iterations end lower with\n"
+        f"those brought back to {BACK:g} spreads than from the model as it is; wanted: at most\n"
+        f"{LARGEST_GAIN:g}. over end: the same, than the model itself.\n"
     )
     print("set                 rows fits  median NMSE  worst/median    NLPD  far    gain  over end")
     good = True
