@@ -111,6 +111,7 @@ def solve(
         Called with the solver and the number of steps after every step; a true result ends the
         solve.
     deadline : Deadline
+        A direct solver makes its first step all the same.
     first : int
         Steps made before, where a solve goes on.
     gives_up : callable, optional
@@ -132,7 +133,9 @@ def solve(
         path = Path(HISTORY_FIELDS, [descent.line(STEP, 0.0)])  # the start
         path.seconds = time.perf_counter() - begin
         most = None if limits.max_iter is None else limits.max_iter - first + len(path)
-        stopping = Stopping(max_steps=most, deadline=deadline, least_steps=0)
+        # A direct solver has paid for its only step when it has its factor. The path has the start.
+        least = 0 if solver.descends else 2
+        stopping = Stopping(max_steps=most, deadline=deadline, least_steps=least)
         greedy.run(descent, stopping, after_step, path)
     return Solution(
         solver.alpha,
