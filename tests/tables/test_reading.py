@@ -265,6 +265,26 @@ def test_index_written_by_pandas(tmp_path):
     np.testing.assert_allclose(encoder.transform(whole), TableEncoder().fit(frame).transform(frame))
 
 
+@pytest.mark.parametrize("name", [None, "id"])
+@pytest.mark.parametrize("rows", [7, 1000])
+def test_index_in_a_parquet_file(tmp_path, name, rows):
+    """Pandas writes it as the last column, and would read it as none."""
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    frame = table()
+    frame.set_axis(np.arange(len(frame))[::-1]).rename_axis(name).to_parquet(path)
+    whole = pandas.concat(list(chunks(path, rows)), ignore_index=True)
+    column = name or "Unnamed: 0"
+    assert list(whole.columns) == [*frame.columns, column]
+    assert list(whole[column]) == list(range(len(frame)))[::-1]
+    found = whole.drop(columns=column)
+    np.testing.assert_array_equal(
+        TableEncoder().fit(found).transform(found), TableEncoder().fit(frame).transform(frame)
+    )
+    if name is None:
+        assert column in TableEncoder().fit(whole).left_out_
+
+
 def test_spreadsheets(tmp_path):
     path = tmp_path / "t.xlsx"
     frame = table()

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from greedygp.tables.names import checked_names
+from greedygp.tables.names import UNNAMED, checked_names
 from greedygp.tables.problems import FileProblem, MissingPackage
 from greedygp.tables.source import Source
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = ["read_feather", "read_npz", "read_parquet", "read_spreadsheet"]
+
+INDEX = "__index_level_0__"  # how pandas names the column of an index without a name
 
 
 def _arrow() -> Any:
@@ -32,14 +34,14 @@ def _arrow() -> Any:
 def read_parquet(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pandas.DataFrame]:
     """Yield the rows of a Parquet file, at most `rows` at a time."""
     table = _arrow().parquet.ParquetFile(_seekable(file))
-    names = checked_names(table.schema_arrow.names, source)
+    names = checked_names(_as_columns(table.schema_arrow.names), source)
     return _tables(table.iter_batches(batch_size=rows or 65_536), names)
 
 
 def read_feather(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pandas.DataFrame]:
     """Yield the rows of a Feather file, at most `rows` at a time."""
     table = _arrow().ipc.open_file(_seekable(file))
-    names = checked_names(table.schema.names, source)
+    names = checked_names(_as_columns(table.schema.names), source)
     batches = (table.get_batch(k) for k in range(table.num_record_batches))
     parts = (
         batch.slice(start, rows or batch.num_rows)
@@ -50,18 +52,20 @@ def read_feather(file: IO[bytes], source: Source, rows: int | None) -> Iterator[
 
 
 def _tables(batches: Iterable[Any], names: list[str]) -> Iterator[pandas.DataFrame]:
-    """Yield batches of Arrow as tables; an index that pandas stored is a column again."""
+    """Yield batches of Arrow as tables; an index that pandas stored is a column, where it lies."""
     import pandas
 
     empty = True
     for batch in batches:
         empty = False
-        table = batch.to_pandas()
-        if len(table.columns) != len(names):
-            table = table.reset_index()
-        yield table.set_axis(names, axis=1)
+        yield batch.to_pandas(ignore_metadata=True).set_axis(names, axis=1)
     if empty:
         yield pandas.DataFrame(columns=names)
+
+
+def _as_columns(names: list[str]) -> list[str]:
+    """Return names of columns, with that of an index without a name as a CSV file would have it."""
+    return [UNNAMED if name == INDEX else name for name in names]
 
 
 def read_npz(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pandas.DataFrame]:

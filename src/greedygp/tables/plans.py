@@ -153,8 +153,8 @@ def _is_row_numbers(name: str, present: pandas.Series) -> bool:
     numbers, wrong = to_numbers(present)
     if len(wrong) or len(numbers) < 3 or not np.all(numbers == np.round(numbers)):
         return False
-    if name == UNNAMED:
-        return bool(np.all(np.diff(numbers) > 0))
+    if name == UNNAMED:  # in whatever order: of a sample, of several files
+        return True
     named = IDENTIFIER.match(name) or CAMEL_IDENTIFIER.match(name)
     return bool(named) and len(np.unique(numbers)) == len(numbers)
 
