@@ -115,7 +115,115 @@ def test_learning_from_all_rows_of_files(tmp_path, monkeypatch):
     assert_allclose(model.predict(X), other.predict(X), atol=1e-4)
 
 
+class TestOddFiles:
+    """Read as they are meant, or refused by a sentence that names them."""
+
+    def test_columns_in_another_order_and_files_without_rows(self, tmp_path):
+        rows = table()
+        for kind in ("parquet", "csv"):
+            folder = tmp_path / kind
+            folder.mkdir()
+            parts = [rows[:0], rows[:100], rows[:0], rows[100:][["y", "b", "w", "a"]], rows[:0]]
+            for number, part in enumerate(parts):
+                path = folder / f"{number}.{kind}"
+                if kind == "csv":
+                    part.to_csv(path, index=False)
+                else:
+                    part.to_parquet(path, index=False)
+            X, y, weights = RowSource(folder, target="y", weight="w").everything()
+            assert_array_equal(X, rows[["a", "b"]])
+            assert_array_equal(y, rows["y"])
+            assert_array_equal(weights, rows["w"])
+
+    def test_row_groups_without_rows(self, tmp_path):
+        arrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        rows = table()
+        path, schema = tmp_path / "a.parquet", arrow.Schema.from_pandas(rows)
+        with parquet.ParquetWriter(path, schema) as writer:
+            for part in (rows[:0], rows[:70], rows[:0], rows[70:], rows[:0]):
+                writer.write_table(arrow.Table.from_pandas(part, schema=schema))
+        assert parquet.ParquetFile(path).metadata.num_row_groups == 5
+        source = RowSource(path, target="y", features=["a", "b"])
+        assert_array_equal(source.everything()[0], rows[["a", "b"]])
+        assert survey(source).n_rows == 600
+
+    def test_an_index_of_pandas_is_no_feature(self, tmp_path):
+        rows = table(30)
+        for name in (None, "id"):
+            rows.iloc[::-1].rename_axis(name).to_parquet(tmp_path / "a.parquet", index=True)
+            source = RowSource(tmp_path / "a.parquet", target="y")
+            assert source.feature_names == ["a", "b", "w"]
+            assert_array_equal(source.everything()[1], rows["y"][::-1])
+        assert RowSource(tmp_path / "a.parquet", features="id").feature_names == ["id"]
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda text: text.rstrip("\n"),
+            lambda text: "\ufeff" + text.replace("\n", "\r\n"),
+            lambda text: text.replace("\n", "\n\n"),
+            lambda text: text.replace(",", ", "),
+        ],
+        ids=["no last line break", "Windows", "blank lines", "spaces"],
+    )
+    def test_ways_of_writing_text(self, tmp_path, change):
+        rows = table(90)
+        (tmp_path / "a.csv").write_text(change(rows.to_csv(index=False)), newline="")
+        X, y, _ = RowSource(tmp_path / "a.csv", target="y").everything()
+        assert_array_equal(X, rows[["a", "b", "w"]])
+        assert_array_equal(y, rows["y"])
+
+    @pytest.mark.parametrize(
+        ("change", "sentence"),
+        [
+            (
+                lambda text: text + "1,2,3,4,5\n",
+                r"a\.csv cannot be read: .*Expected 4 fields in line 92, saw 5",
+            ),
+            (lambda text: text.replace("\n", ",\n").replace(",\n", "\n", 1), "4 column names"),
+            (lambda text: text + "1,2\n", "NaN in row 90 of .*a.csv"),
+            (lambda text: text.encode() + b"\xe9,1,2,3\n", "cannot be read: 'utf-8' codec"),
+            (lambda text: "", "cannot be read: No columns"),
+        ],
+        ids=["a long line", "long lines", "a short line", "encoding", "empty"],
+    )
+    @pytest.mark.parametrize("features", [None, ["a"]])
+    def test_broken_text(self, tmp_path, change, sentence, features):
+        text = change(table(90).to_csv(index=False))
+        (tmp_path / "a.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises(ValueError, match=sentence):
+            survey(RowSource(tmp_path / "a.csv", target="y", features=features))
+
+    @pytest.mark.parametrize("kind", ["parquet", "csv.gz"])
+    def test_broken_in_the_middle(self, tmp_path, kind):
+        write(table(), tmp_path, kind, parts=1)
+        path = tmp_path / f"part-0.{kind}"
+        content = bytearray(path.read_bytes())
+        middle = len(content) // 2
+        content[middle : middle + 400] = b"\xff" * 400
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=rf"part-0\.{kind} cannot be read: "):
+            SparseGPRegressor().fit(RowSource(path, target="y", features=["a", "b"]))
+
+
 class TestSentences:
+    def test_features(self, tmp_path):
+        pattern = write(table(), tmp_path, "csv")
+        for name, what in (("y", "target"), ("w", "weight")):
+            with pytest.raises(ValueError, match=f"features has '{name}', which is the {what}"):
+                RowSource(pattern, target="y", weight="w", features=["a", name])
+
+    def test_a_column_twice(self, tmp_path):
+        arrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        twice = arrow.Table.from_pandas(table()).rename_columns(["a", "a", "y", "w"])
+        parquet.write_table(twice.replace_schema_metadata(None), tmp_path / "a.parquet")
+        with pytest.raises(ValueError, match="has the column 'a' more than once; rename"):
+            RowSource(tmp_path / "a.parquet", target="y")
+
     def test_no_file(self, tmp_path):
         with pytest.raises(FileNotFoundError, match=r"No file matches '.*\*\.parquet'"):
             RowSource(f"{tmp_path}/*.parquet", target="y")

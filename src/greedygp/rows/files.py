@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +36,8 @@ class RowSource(RowStore):
         sorted by name.
     target : str, list of str or None
         The column, or columns, to learn; None: the rows are only to be predicted.
-    features : list of str or None
-        The columns to learn from; None: all but target and weight.
+    features : str, list of str or None
+        The columns to learn from; None: all but target, weight and an index that pandas stored.
     weight : str or None
         A column of weights: a weight of w means the row w times.
     separator : str or None
@@ -64,7 +66,7 @@ class RowSource(RowStore):
         paths: str | os.PathLike | Iterable[str | os.PathLike],
         target: str | Sequence[str] | None = None,
         *,
-        features: Sequence[str] | None = None,
+        features: str | Sequence[str] | None = None,
         weight: str | None = None,
         separator: str | None = None,
     ):
@@ -74,8 +76,10 @@ class RowSource(RowStore):
         named = [*self.targets, *([weight] if weight else [])]
         columns = self.columns_of(self.paths[0])
         if features is None:
-            features = [name for name in columns if name not in named]
-        self.feature_names = list(features)
+            index = _index_of(self.paths[0])
+            features = [name for name in columns if name not in (*named, *index)]
+        self.feature_names = [features] if isinstance(features, str) else list(features)
+        _check_features(self.feature_names, self.targets, weight)
         _check_columns(self.paths[0], columns, [*self.feature_names, *named])
         if not self.feature_names:
             raise ValueError(f"{self.paths[0]} has no column to learn from.")
@@ -113,27 +117,30 @@ class RowSource(RowStore):
 
     def columns_of(self, path: str) -> list[str]:
         """Return the names of a file's columns."""
-        try:
+        with _named(path):
             if _is_parquet(path):
                 return list(_parquet().ParquetFile(path).schema_arrow.names)
-            return [str(name) for name in next(self._text(path, None)).columns]
-        except (OSError, ValueError, StopIteration) as error:
-            raise ValueError(f"{path} cannot be read: {error}") from error
+            for table in self._text(path, 1):
+                return [str(name) for name in table.columns]
+            return []
 
     def read(self, path: str) -> Iterator[dict[str, np.ndarray]]:
         """Yield a file's columns as float64 arrays, some rows at a time."""
         _check_columns(path, self.columns_of(path), self.needed)
-        if _is_parquet(path):
-            yield from self._read_parquet(path)
-        else:
-            yield from self._read_text(path)
+        tables = self._read_parquet(path) if _is_parquet(path) else self._read_text(path)
+        while True:
+            with _named(path):
+                columns = next(tables, None)
+            if columns is None:
+                return
+            yield columns
 
     def _read_parquet(self, path: str) -> Iterator[dict[str, np.ndarray]]:
         file = _parquet().ParquetFile(path)
         for name in self.needed:
             kind = str(file.schema_arrow.field(name).type)
             if not kind.startswith(("int", "uint", "float", "double", "halffloat", "bool", "dec")):
-                raise ValueError(_not_numbers(name, path, f"it holds {kind}"))
+                raise _ColumnsError(_not_numbers(name, path, f"it holds {kind}"))
         for batch in file.iter_batches(batch_size=READ_ROWS, columns=self.needed):
             columns = (batch.column(name) for name in self.needed)
             yield {
@@ -143,22 +150,48 @@ class RowSource(RowStore):
 
     def _read_text(self, path: str) -> Iterator[dict[str, np.ndarray]]:
         first = 0
-        for table in self._text(path, self.needed):
+        for table in self._text(path, READ_ROWS):
             yield {name: _numbers(table[name], path, first) for name in self.needed}
             first += len(table)
 
-    def _text(self, path: str, columns: list[str] | None) -> Iterator[Any]:
-        """Yield the rows of a text file as tables."""
+    def _text(self, path: str, rows: int) -> Iterator[Any]:
+        """Yield the rows of a text file as tables, with all columns, so that fields are counted."""
         try:
             import pandas
         except ImportError as error:
             raise ImportError("Reading CSV files needs pandas: pip install pandas.") from error
         separator = self.separator or TEXT.get(_suffix(path), ",")
-        rows = READ_ROWS if columns else 1
         with pandas.read_csv(
-            path, sep=separator, usecols=columns, chunksize=rows, **exact_numbers(pandas)
+            path,
+            sep=separator,
+            chunksize=rows,
+            low_memory=False,
+            skipinitialspace=True,
+            **exact_numbers(pandas),
         ) as tables:
-            yield from tables
+            for table in tables:
+                if not isinstance(table.index, pandas.RangeIndex):
+                    raise _ColumnsError(
+                        f"{path} has lines with more fields than the {len(table.columns)} column "
+                        "names; give each column a name."
+                    )
+                yield table
+
+
+class _ColumnsError(ValueError):
+    """A sentence about columns, which names the file."""
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Whatever goes wrong while a file is read is a ValueError that names it."""
+    try:
+        yield
+    except _ColumnsError as error:
+        raise ValueError(str(error)) from None
+    except (OSError, ValueError, EOFError, zlib.error) as error:
+        what = " ".join(str(error).split())[:200].rstrip(".")
+        raise ValueError(f"{path} cannot be read: {what}.") from error
 
 
 def files_of(paths: str | os.PathLike | Iterable[str | os.PathLike]) -> list[str]:
@@ -210,7 +243,25 @@ def _parquet() -> Any:
     return pyarrow.parquet
 
 
+def _index_of(path: str) -> list[str]:
+    """Return the names of columns that are the index of a table of pandas."""
+    if not _is_parquet(path):
+        return []
+    about = _parquet().ParquetFile(path).schema_arrow.pandas_metadata or {}
+    return [name for name in about.get("index_columns", ()) if isinstance(name, str)]
+
+
+def _check_features(features: list[str], targets: list[str], weight: str | None) -> None:
+    for name in features:
+        if name in targets or name == weight:
+            what = "the target" if name in targets else "the weight"
+            raise ValueError(f"features has {name!r}, which is {what}; leave it out.")
+
+
 def _check_columns(path: str, columns: list[str], needed: list[str]) -> None:
+    twice = [name for name in needed if columns.count(name) > 1]
+    if twice:
+        raise ValueError(f"{path} has the column {twice[0]!r} more than once; rename one of them.")
     missing = [name for name in needed if name not in columns]
     if missing:
         raise ValueError(
@@ -231,7 +282,7 @@ def _numbers(values: Any, path: str, first: int) -> np.ndarray:
     if len(wrong):
         place = int(wrong[0])
         what = f"row {first + place} (counted from 0) has {shown(values.iloc[place])}"
-        raise ValueError(_not_numbers(str(values.name), path, what))
+        raise _ColumnsError(_not_numbers(str(values.name), path, what))
     return numbers.to_numpy(dtype=np.float64)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -97,7 +98,7 @@ def _parse(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pandas
         raise
     except UnicodeDecodeError as error:
         raise _undecodable(error, source) from error
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         what = " ".join(str(error).split())[:200].rstrip(".")
         raise FileProblem(f"{source.name} cannot be read as {kind}: {what}.") from error
 
