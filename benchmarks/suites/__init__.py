@@ -20,6 +20,7 @@ from benchmarks.suites import (
     predictive_paths,
     predictive_rounds,
     sparse_classification,
+    sparse_classification_learnt,
 )
 
 SUITES = {
@@ -42,6 +43,7 @@ SUITES = {
         intervals.SUITE,
         peers.SUITE,
         sparse_classification.SUITE,
+        sparse_classification_learnt.SUITE,
         adaptive_candidates.SUITE,
         classification_peers.SUITE,
     )

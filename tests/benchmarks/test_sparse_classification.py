@@ -14,6 +14,7 @@ from benchmarks.suites import (
     rank_tests,
     sparse_classification,
     sparse_classification_findings,
+    sparse_classification_learnt,
     sparse_classification_page,
 )
 from benchmarks.suites.sparse_classification import SUITE, prefix_scores
@@ -123,6 +124,13 @@ def test_a_run_of_the_suite(made_up_data, tmp_path, monkeypatch):
     for record in records:
         assert 0 <= record["metrics"]["error_12"] < 0.25
         assert 0 < record["metrics"]["nlp_12"] < 0.6
+        curves = record["curves"]
+        assert ("on_the_way" in curves) == (record["method"] in ("adaptive2", "optimized"))
+        if "on_the_way" in curves:
+            place = curves["on_the_way"].index(4)
+            assert curves["error_test"][place] == record["metrics"]["error_4"]
+            assert curves["nlp_test"][-1] == pytest.approx(record["metrics"]["nlp_12"])
+            assert curves["nlp_training"][-1] < curves["nlp_training"][0]
     first = (tmp_path / "prepared" / "sparse_classification" / "waveform-0.json").read_text()
     assert '"n_rows": 40' in first
 
@@ -241,6 +249,20 @@ def test_the_page_without_scikit_posthocs(tmp_path, monkeypatch):
         SUITE, made_up_records(AS_PRINTED, 1), tmp_path
     ).read_text()
     assert "need scikit-posthocs" in text
+    assert "Figure 2: sites on the way" not in text
+
+
+@pytest.mark.usefixtures("saved_figures")
+def test_the_curves_of_figure_2(tmp_path):
+    pytest.importorskip("matplotlib")
+    records = made_up_records(AS_PRINTED, 1)
+    for record in records:
+        if record["method"] in ("adaptive2", "optimized"):
+            names = [f"{m}_{p}" for m in ("error", "nlp") for p in ("training", "test")]
+            record["curves"] = {"on_the_way": [1, 20, 320], **{n: [0.5, 0.4, 0.3] for n in names}}
+    lines = sparse_classification_page.sites_on_the_way(SUITE, records, tmp_path)
+    assert "![Error and NLP of training and test rows" in lines[-2]
+    assert (tmp_path / "figures" / "sparse_classification_figure2.png").exists()
 
 
 def test_methods_are_what_they_are_called():
@@ -276,3 +298,32 @@ def test_findings_on_the_number_of_candidates():
     assert [claim.verdict for claim in found] == ["no", "yes", "no"]
     found = adaptive_candidates.claims(adaptive_candidates.SUITE, {})
     assert [claim.verdict for claim in found] == ["open"] * 3
+
+
+# Own hyperparameters -----------------------------------------------------------------------------
+
+
+def test_a_run_with_own_hyperparameters(made_up_data, tmp_path):
+    parameters = {"n_train": 60, "n_test": 90, "moved": 30, "subset": 40}
+    choice = {"criterion": "adaptive", "working_set": 2, "size": 6}
+    suite = replace(
+        sparse_classification_learnt.SUITE,
+        tasks=[Task("banana", "Banana", parameters)],
+        methods=[Method("adaptive2-6", "adaptive (2), 6", choice)],
+    )
+    assert frame.run_suite(suite, results=tmp_path, report=lambda line: None) == 0
+    (record,) = frame.read_records(suite, tmp_path)
+    metrics, loss = record["metrics"], record["curves"]["loss"]
+    assert 0 < metrics["nlp"] < 0.6
+    assert metrics["nlp"] != metrics["shared_nlp"]
+    assert loss[-1] <= loss[0]  # equation (4)
+    cells = sparse_classification_learnt.collect([record], "nlp")
+    assert cells == {("banana", "adaptive2", 6): {0: metrics["nlp"]}}
+
+
+def test_methods_with_own_hyperparameters():
+    methods = sparse_classification_learnt.SUITE.methods
+    assert len(methods) == 4 * 7
+    assert len({method.name for method in methods}) == len(methods)
+    assert methods[0].name == "entropy-40"
+    assert methods[-1].parameters == {"criterion": "validation", "working_set": 2, "size": 320}
