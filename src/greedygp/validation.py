@@ -36,6 +36,7 @@ __all__ = [
     "check_store",
     "check_training_data",
     "check_two_classes",
+    "check_weight_sizes",
     "check_weights",
 ]
 
@@ -352,19 +353,22 @@ def check_weights(sample_weight: Any, X: Array) -> np.ndarray | None:
         )
     if not np.any(weights > 0):
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-    _check_weight_sizes(weights)
+    row, total = int(np.argmax(weights)), float(np.sum(weights))
+    check_weight_sizes(float(weights[row]), total, int(np.count_nonzero(weights)), f" in row {row}")
     return None if np.all(weights == 1.0) else weights
 
 
-def _check_weight_sizes(weights: np.ndarray) -> None:
-    """Raise where weights cannot be computed with; advise where they are hardly what was meant."""
-    largest, means = float(np.max(weights)), "a weight of w counts as the row w times"
+def check_weight_sizes(largest: float, total: float, rows: int, where: str = "") -> None:
+    """Raise where weights cannot be computed with; advise where they are hardly what was meant.
+
+    Given are the largest of them, their sum, and how many are positive.
+    """
+    means = "a weight of w counts as the row w times"
     if largest > LARGEST_WEIGHT:
         raise ValueError(
-            f"sample_weight has {largest:.3g} in row {int(np.argmax(weights))}; {means}, and "
-            f"{LARGEST_WEIGHT:g} is the most: divide all weights by a common number."
+            f"sample_weight has {largest:.3g}{where}; {means}, and {LARGEST_WEIGHT:g} is the most: "
+            "divide all weights by a common number."
         )
-    total, rows = float(np.sum(weights)), int(np.count_nonzero(weights))
     if total < 1.0 / LARGEST_WEIGHT:
         raise ValueError(
             f"The weights in sample_weight add up to {total:.3g}; {means}, so there is nothing to "

@@ -109,6 +109,32 @@ class TestFit:
         uneven = unknown(dy, keep).compute()
         assert_same_predictions(estimator().fit(unknown(dX, keep), uneven, weights[keep]), model, X)
 
+    def test_chunks_without_rows(self, client):
+        """A filter leaves such, and Dask does not know it."""
+        X, y = rows()
+        weights = np.random.default_rng(1).integers(0, 3, size=600).astype(float)
+        keep = (np.arange(600) >= 100) & ((np.arange(600) < 200) | (np.arange(600) >= 350))
+        collections = [
+            unknown(da.from_array(each, chunks=(50, *each.shape[1:])), keep)
+            for each in (X, y, weights)
+        ]
+        model = estimator().fit(X[keep], y[keep], weights[keep])
+        other = estimator().fit(*collections)
+        assert_array_equal(other.basis_indices_, model.basis_indices_)
+        assert_same_predictions(other, model, X)
+        assert_allclose(other.predict(collections[0]).compute(), model.predict(X[keep]), rtol=1e-8)
+        for got, expected in zip(other.loo_predict(*collections), model.loo_predict()):
+            assert_allclose(got.compute(), expected, rtol=1e-8, atol=1e-8)
+        learnt = estimator(learning_rows=None, memory_limit=0, objective="nlml")
+        assert np.all(np.isfinite(learnt.fit(*collections).predict(X)))
+
+    def test_targets_and_weights_of_other_kinds(self, client):
+        X, y = rows()
+        dX, dy = dask_rows(X, y)
+        expected = estimator().fit(X, y, np.full(600, 2.0))
+        for targets, weights in ((list(y), [2.0] * 600), (dy.astype(object), 2)):
+            assert_same_predictions(estimator().fit(dX, targets, weights), expected, X)
+
     def test_few_rows_are_all_learnt_from(self, client):
         X, y = rows(150)
         options = {"learning_rows": None, "objective": "nlgpp", "noise_variance": None}
@@ -163,6 +189,14 @@ class TestFrames:
         words = frame.assign(b=frame["b"].astype(str))
         with pytest.raises(ValueError, match=r"its column 'b' holds .*Encode it or leave it out"):
             estimator().fit(words[["a", "b"]], frame["y"])
+        with pytest.raises(
+            ValueError, match=r"it is the series 'a'\. Take a dataframe with one col"
+        ):
+            estimator().fit(frame["a"], frame["y"])
+        with pytest.raises(ValueError, match="X has no columns"):
+            estimator().fit(frame[[]], frame["y"])
+        with pytest.raises(ValueError, match="y must hold numbers; its dtype is str"):
+            estimator().fit(frame[["a", "b"]], words["b"])
         model = estimator().fit(frame[["a", "b"]], frame["y"])
         with pytest.raises(ValueError, match=r"in the same order: a, b; got b, a"):
             model.predict(frame[["b", "a"]])
@@ -247,8 +281,20 @@ class TestSentences:
             estimator().fit(dX[:, 0], dy)
         with pytest.raises(ValueError, match="its dtype is <U"):
             estimator().fit(dX.astype(str), dy)
-        with pytest.raises(ValueError, match="sample_weight must have one number per row"):
-            estimator().fit(dX, dy, dX)
+        for weights in (dX, X, X[:, :1]):
+            with pytest.raises(ValueError, match="sample_weight must have one number per row"):
+                estimator().fit(dX, dy, weights)
+        with pytest.raises(
+            ValueError, match=r"sample_weight has 1e\+15; .* and 1e\+12 is the most"
+        ):
+            estimator().fit(dX, dy, np.full(600, 1e15))
+        for words in (dy.astype(str), np.array(["a"] * 600), dy.astype(complex)):
+            with pytest.raises(ValueError, match="y must hold numbers; its dtype is"):
+                estimator().fit(dX, words)
+        words = y.astype(object)
+        words[333] = "many"
+        with pytest.raises(ValueError, match=r"y must hold numbers; not so in chunk 2, .*'many'"):
+            estimator().fit(dX, words)
         with pytest.raises(TypeError, match="but X is not; make X one"):
             estimator().fit(X, dy)
         with pytest.raises(TypeError, match="X must be a Dask array or dataframe; got ndarray"):

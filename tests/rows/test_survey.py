@@ -27,6 +27,7 @@ def test_moments_whatever_the_chunks(rows, weighted, monkeypatch):
     assert found.n_rows == 500
     assert found.n_used == (500 if weights is None else np.count_nonzero(weights))
     assert_allclose(found.weight, total)
+    assert found.largest == (1.0 if weights is None else weights.max())
     assert_allclose(found.mean, mean, rtol=1e-14)
     assert_allclose(found.variance, np.average((y - mean) ** 2, axis=0, weights=weights), rtol=1e-9)
 

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from greedygp import SparseGPRegressor
 from greedygp.arrays import Backend
 from greedygp.data import WholeData
+from greedygp.exceptions import ModelAdvice
 from greedygp.kernels import Gaussian
 from greedygp.rows import ArrayRows, memory
 from greedygp.sparse import given
@@ -211,6 +212,50 @@ class TestMemoryMaps:
         assert_same_predictions(
             model, fitted(X, y, learning_rows=200, random_state=1), X[:20], 1e-5
         )
+
+    @pytest.mark.parametrize(
+        "saved",
+        [
+            lambda X: (np.asfortranarray(X), np.s_[:]),
+            lambda X: (np.repeat(X, 2, axis=0), np.s_[::2]),
+            lambda X: (np.hstack([X, X]), np.s_[:, :2]),
+            lambda X: (X.astype(">f8"), np.s_[:]),
+        ],
+        ids=["Fortran order", "every other row", "some columns", "big endian"],
+    )
+    def test_other_layouts(self, tmp_path, saved):
+        X, y = rows()
+        weights = (np.arange(len(X)) % 3).astype(float)
+        array, part = saved(X)
+        on_disk = mapped(tmp_path, array, "X")[part]
+        model = fitted(X, y, weights, learning_rows=200, **FIXED)
+        other = fitted(on_disk, y, list(weights), learning_rows=200, **FIXED)
+        assert_array_equal(other.basis_indices_, model.basis_indices_)
+        assert_same_predictions(other, model, X)
+
+    def test_weights(self, tmp_path):
+        X, y = rows()
+        on_disk = mapped(tmp_path, X, "X")
+        model = fitted(X, y, np.full(len(X), 2.0), learning_rows=200, **FIXED)
+        other = fitted(on_disk, y, 2, learning_rows=200, **FIXED)
+        assert_same_predictions(other, model, X)
+        with pytest.raises(ValueError, match=r"sample_weight has 1e\+13; a weight of w counts"):
+            estimator().fit(on_disk, y, np.full(len(X), 1e13))
+        with pytest.raises(ValueError, match=r"add up to 9e-18; .* multiply all weights"):
+            estimator().fit(on_disk, y, np.full(len(X), 1e-20))
+        with pytest.warns(ModelAdvice, match="so they count as almost no data"):
+            estimator(learning_rows=200, **FIXED).fit(on_disk, y, np.full(len(X), 1e-3))
+
+    def test_few_rows_and_constant_targets(self, tmp_path):
+        X, y = rows()
+        on_disk = mapped(tmp_path, X, "X")
+        alone = np.zeros(len(X))
+        alone[7] = 1.0
+        assert_allclose(fitted(on_disk, y, alone, learning_rows=200).predict(X[:3]), y[7])
+        assert_allclose(fitted(on_disk[:1], y[:1]).predict(X[:3]), y[0])
+        for learning_rows in (1, 200):
+            model = fitted(on_disk, np.full(len(X), 0.1), learning_rows=learning_rows)
+            assert_allclose(model.predict(X[:3]), 0.1)
 
     def test_never_read_at_once(self, tmp_path, monkeypatch):
         X, y = rows()

@@ -20,6 +20,7 @@ from greedygp.rows.collections import (
     Aligned,
     Place,
     aligned,
+    as_targets,
     check_column_types,
     chunk_of,
     dtype_of,
@@ -77,7 +78,8 @@ class DaskRows(RowStore):
                 "give NumPy arrays throughout."
             )
         check_column_types(X)
-        self.X, self.y, self.weights, self.client = X, y, sample_weight, client
+        self.X, self.client = X, client
+        self.y, self.weights = as_targets("y", y), as_targets("sample_weight", sample_weight)
         self.n_features = len(X.columns) if X.ndim == 2 and hasattr(X, "columns") else X.shape[-1]
         self.feature_names = names_of(X)
         self.backend = Backend(np.empty(0, dtype_of(X)))
@@ -91,6 +93,8 @@ class DaskRows(RowStore):
                 f"X must have rows and columns; its shape is {tuple(self.X.shape)}. Reshape it "
                 "with X.reshape(-1, 1) if it has a single feature."
             )
+        if self.n_features == 0:
+            raise ValueError("X has no columns; at least one is required.")
         shape = _target_shape(self.y)
         self.blocks  # noqa: B018, which aligns the chunks, or says why they cannot be
         return shape
@@ -180,7 +184,8 @@ class DaskRows(RowStore):
 
         counts = self.lengths
         if self.weights is not None:
-            counts = list(self.map(_n_used, max(self.lengths, default=1)))
+            count = delayed(_n_used, pure=False)
+            counts = self.cluster.values([count(block) for block in self.blocks])
         starts = np.cumsum([0, *counts])
         ends = np.searchsorted(places, starts)
         take, tasks = delayed(_taken, pure=False), []

@@ -14,6 +14,7 @@ __all__ = [
     "Aligned",
     "Place",
     "aligned",
+    "as_targets",
     "check_column_types",
     "chunk_of",
     "dtype_of",
@@ -36,8 +37,13 @@ def is_frame(collection: Any) -> bool:
 
 
 def check_column_types(X: Any) -> None:
-    """Raise a sentence unless all columns hold numbers, as far as Dask knows."""
+    """Raise a sentence unless X has columns that all hold numbers, as far as Dask knows."""
     if is_frame(X):
+        if X.ndim == 1:
+            raise ValueError(
+                f"X must have rows and columns; it is the series {X.name!r}. Take a dataframe with "
+                "one column: frame[[name]]."
+            )
         for name, kind in zip(X.columns, X.dtypes, strict=True):
             if getattr(kind, "kind", "O") not in "biuf":
                 raise ValueError(
@@ -46,6 +52,22 @@ def check_column_types(X: Any) -> None:
                 )
     elif getattr(X.dtype, "kind", "O") not in "biuf":
         raise ValueError(f"X must hold numbers; its dtype is {X.dtype}.")
+
+
+def as_targets(name: str, values: Any) -> Any:
+    """Return targets or weights as a Dask collection, an array, or None; of numbers, as it seems.
+
+    Objects may be numbers; that is seen where they are.
+    """
+    if values is None:
+        return None
+    if not is_dask(values):
+        values = np.asarray(values)
+    kinds = values.dtypes if is_frame(values) and values.ndim == 2 else [values.dtype]
+    for kind in kinds:
+        if getattr(kind, "kind", "O") not in "biufO" or str(kind).startswith("str"):
+            raise ValueError(f"{name} must hold numbers; its dtype is {kind}.")
+    return values
 
 
 def names_of(X: Any) -> list[str] | None:
@@ -78,9 +100,9 @@ def chunk_of(X: Any, y: Any, weights: Any, place: Place) -> Chunk:
     if place.start:
         where += f", which begins at row {place.start} of all"
     return Chunk(
-        _numbers(X, place.dtype),
-        None if y is None else _numbers(y, np.float64),
-        None if weights is None else _numbers(weights, np.float64),
+        _numbers("X", X, place.dtype, where),
+        None if y is None else _numbers("y", y, np.float64, where),
+        None if weights is None else _numbers("sample_weight", weights, np.float64, where),
         place.start or 0,
         where,
         0,
@@ -88,10 +110,13 @@ def chunk_of(X: Any, y: Any, weights: Any, place: Place) -> Chunk:
     )
 
 
-def _numbers(block: Any, dtype: Any) -> np.ndarray:
-    if hasattr(block, "to_numpy"):  # of a dataframe, whose missing values may be of any kind
-        return block.to_numpy(dtype=dtype, na_value=np.nan)
-    return np.asarray(block, dtype=dtype)
+def _numbers(name: str, block: Any, dtype: Any, where: str) -> np.ndarray:
+    try:
+        if hasattr(block, "to_numpy"):  # of a dataframe, whose missing values may be of any kind
+            return block.to_numpy(dtype=dtype, na_value=np.nan)
+        return np.asarray(block, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers; not so in {where}: {error}.") from error
 
 
 def lazy_rows(X: Any, function: Callable[[Chunk], np.ndarray], shape: tuple[int, ...]) -> Any:
@@ -167,15 +192,16 @@ def _lengths(collection: Any, values: Callable[[list], list]) -> list[int]:
 
 def _like(name: str, other: Any, lengths: list[int], values: Callable[[list], list]) -> Any:
     """Return targets or weights in chunks of those lengths."""
+    if name == "sample_weight" and other.ndim == 0:
+        other = np.broadcast_to(other, sum(lengths))
+    if name == "sample_weight" and other.ndim != 1:
+        raise ValueError("sample_weight must have one number per row; it has several columns.")
     if not is_dask(other):
         import dask.array as da
 
-        other = np.asarray(other)
-        if other.ndim == 0 or len(other) != sum(lengths):
-            raise ValueError(_do_not_fit(name, list(other.shape[:1]), lengths))
+        if len(other) != sum(lengths):
+            raise ValueError(_do_not_fit(name, [len(other)], lengths))
         return da.from_array(other, chunks=(tuple(lengths), *other.shape[1:]))
-    if name == "sample_weight" and other.ndim != 1:
-        raise ValueError("sample_weight must have one number per row; it has several columns.")
     own = _lengths(other, values)
     if sum(own) != sum(lengths):
         raise ValueError(_do_not_fit(name, own, lengths))

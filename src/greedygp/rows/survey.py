@@ -28,8 +28,8 @@ class Survey:
     ----------
     n_rows, n_used : int
         All, and those of positive weight.
-    weight : float
-        Sum of the weights.
+    weight, largest : float
+        Sum of the weights, and the largest of them.
     mean, spread : (p,) arrays
         Weighted mean of each target, and the weighted sum of squares around it.
     fingerprint : int
@@ -38,6 +38,7 @@ class Survey:
     n_rows: int
     n_used: int
     weight: float
+    largest: float
     mean: np.ndarray
     spread: np.ndarray
     fingerprint: int
@@ -50,6 +51,7 @@ class Survey:
             self.n_rows + other.n_rows,
             self.n_used + other.n_used,
             weight,
+            max(self.largest, other.largest),
             self.mean + share * gap,
             self.spread + other.spread + self.weight * share * gap**2,
             (self.fingerprint + other.fingerprint) % LARGE,
@@ -86,6 +88,7 @@ def look(chunk: Chunk) -> Survey | None:
         n_rows=len(chunk),
         n_used=int(np.count_nonzero(weights)),
         weight=total,
+        largest=float(np.max(weights)),
         mean=mean,
         spread=weights @ (wide - mean) ** 2,
         fingerprint=_fingerprint(np.column_stack([X, y, weights]), chunk.start),

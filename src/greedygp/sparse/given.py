@@ -8,6 +8,7 @@ of them as may be held, and the objective goes over all of them in passes.
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,12 @@ from greedygp.rows.cluster import DaskRows
 from greedygp.rows.collections import is_dask
 from greedygp.rows.memory import is_mapped
 from greedygp.sparse.parameters import LARGEST_BASIS
-from greedygp.validation import check_store, check_training_data, check_weights
+from greedygp.validation import (
+    check_store,
+    check_training_data,
+    check_weight_sizes,
+    check_weights,
+)
 
 __all__ = ["checked_store", "store_of", "training_data"]
 
@@ -44,6 +50,8 @@ def store_of(X: Any, y: Any = None, sample_weight: Any = None) -> RowStore | Non
             "y or sample_weight is a Dask collection, but X is not; make X one, or pass "
             "y.compute() and sample_weight.compute()."
         )
+    if isinstance(sample_weight, numbers.Real) and is_mapped(X):
+        sample_weight = np.broadcast_to(float(sample_weight), len(X))
     return ArrayRows(X, y, sample_weight) if is_mapped(X) else None
 
 
@@ -97,6 +105,8 @@ def _sampled(estimator: Any, store: RowStore, rng: np.random.Generator) -> Train
     normalize = estimator.normalize_y
     with store.backend.threads_over_blocks():
         found = survey(store)
+        if not isinstance(store, ArrayRows) or is_mapped(store.X):  # else they have been looked at
+            check_weight_sizes(found.largest, found.weight, found.n_used)
         n, p = found.n_used, len(found.mean)
         learning = n if estimator.learning_rows is None else min(estimator.learning_rows, n)
         held = rows_held(estimator, np.dtype(np.float64).itemsize)
