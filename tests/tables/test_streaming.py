@@ -83,7 +83,9 @@ class TestLook:
     def test_other_columns(self, tmp_path):
         sources = write(table(), tmp_path)
         table().drop(columns="colour").to_csv(sources[2].path, index=False)
-        with pytest.raises(FileProblem, match=r"in the same order; .*2\.csv lacks 'colour'\."):
+        with pytest.raises(
+            FileProblem, match=r"must have the same columns; .*2\.csv lacks 'colour'\."
+        ):
             look_at(sources, "y", 0, (60, 30))
         table().assign(more=1).to_csv(sources[1].path, index=False)
         with pytest.raises(FileProblem, match=r"1\.csv has others than .*0\.csv\."):
@@ -117,6 +119,21 @@ class TestTraining:
         again = train_from_files(sources, recipe(), Means(MEMORY))
         new = table(20, seed=1)
         assert_array_equal(trained.model.predict(new), again.model.predict(new))
+
+    def test_columns_in_another_order_and_files_without_rows(self, tmp_path, kind):
+        rows, other = table(), tmp_path / "other"
+        other.mkdir()
+        sources = write(rows, tmp_path, kind)
+        expected = train_from_files(sources, recipe(), Means(MEMORY)).model
+        turned = write(rows[["y", "code", "colour", "a"]], other, kind)
+        sources = [sources[0], turned[1], sources[2]]
+        model = train_from_files(sources, recipe(), Means(MEMORY)).model
+        new = table(20, seed=1)
+        assert_array_equal(model.predict(new[["code", "a", "colour"]]), expected.predict(new))
+        empty = write(rows[:0], other, kind, parts=1)
+        trained = train_from_files([*sources, *empty], recipe(), Means(MEMORY))
+        assert trained.model.facts["rows"] == 900
+        assert_array_equal(trained.model.predict(new), expected.predict(new))
 
     def test_nothing_held_out(self, tmp_path, kind):
         trained = train_from_files(write(table(), tmp_path, kind), recipe(test=0), Means(MEMORY))

@@ -65,11 +65,11 @@ class Look:
     def __add__(self, other: Look) -> Look:
         import pandas
 
-        if other.columns != self.columns:
+        if set(other.columns) != set(self.columns):
             lacking = [name for name in self.columns if name not in other.columns]
             what = f"lacks {', '.join(map(repr, lacking))}"
             raise FileProblem(
-                f"The files must have the same columns in the same order; {other.name} "
+                f"The files must have the same columns; {other.name} "
                 f"{what if lacking else f'has others than {self.name}'}."
             )
         kinds = {
