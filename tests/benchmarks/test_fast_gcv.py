@@ -200,6 +200,11 @@ def test_the_finding_is_read_off_the_records(better, outcome, counts):
     claims = fast_gcv_page.claims(SUITE, records, errors, sizes)
     assert [c.holds for c in claims[:3]] == [t in better for t in fast_gcv_page.BETTER_ON]
     assert [c.holds for c in claims[4:8]] == [True] * 4
+    assert claims[4].ours.startswith("2.00 times as many (moderate: at most 2); basis functions 20")
+    many = {
+        key: {p: 3 * n for p, n in v.items()} if key[1] == "fgcv" else v for key, v in sizes.items()
+    }
+    assert fast_gcv_page.size_claim(SUITE.tasks[0], many).holds is False
     assert claims[3].holds is False  # Abalone: a difference where the paper has none
     # RFS and OLS are worse than FGCV and FRVM everywhere and equal each other
     assert [c.holds for c in claims[8:12]] == [False, False, False, True]
@@ -220,6 +225,19 @@ def test_a_faster_fit_is_not_the_papers_slower_one():
     assert claim.holds is False
     few = [r for r in records if r["task"] != "abalone"]
     assert fast_gcv_page.speed_claim(SUITE, few).holds is False  # it can no longer hold
+
+
+def test_a_partition_that_decides_the_average_is_named():
+    records = made_up_records((), partitions=8)
+    errors = fast_gcv_page.collect(SUITE, records, "nmse")
+    assert fast_gcv_page.far_off(SUITE, errors) == []
+    errors["boston", "fgcv"][3] = 4.0
+    text = fast_gcv_page.far_off(SUITE, errors)[0]
+    assert text.startswith(
+        "Errors of FGCV beyond 10 times its median: Boston partition 3 (FGCV 4.0"
+    )
+    assert "FRVM 0.10, RFS 0.15" in text
+    assert text.endswith(f"of the others is {0.11 * (1 + 0.01 * 25 / 7):.4f}.")
 
 
 def test_the_page(tmp_path):
