@@ -154,13 +154,13 @@ def by_rows(count: int) -> dict[str, Any]:
     }
 
 
-def workers() -> dict[str, Any]:
+def workers(repeats: int = REPEATS) -> dict[str, Any]:
     """Time the passes and bare products on one and on two workers, in turns."""
     from distributed import Client, LocalCluster
 
     times: dict[str, list[float]] = {}
     busy: dict[str, list[float]] = {}
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         for count in (1, 2):
             with (
                 LocalCluster(
@@ -248,23 +248,25 @@ def peak_gib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def measure(task: str) -> dict[str, Any]:
+def measure(task: str, repeats: int = REPEATS) -> dict[str, Any]:
+    if task == "workers":
+        return workers(repeats)
     if task.startswith("rows-"):
         return by_rows(int(task.removeprefix("rows-")))
-    return {"files": files, "mapped": mapped, "workers": workers}[task]()
+    return {"files": files, "mapped": mapped}[task]()
 
 
 # --- the command ---------------------------------------------------------------------------------
 
 
-def run(tasks: Sequence[str], again: bool) -> None:
+def run(tasks: Sequence[str], again: bool, repeats: int = REPEATS) -> None:
     """Measure in one process after the other, and keep what they find."""
     for task in tasks:
         path = RESULTS / f"{task}.json"
         if path.exists() and not again:
             continue
         done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.scale", "measure", task],
+            [sys.executable, *f"-m benchmarks.scale measure {task} --repeats {repeats}".split()],
             stdout=subprocess.PIPE,
             text=True,
             check=True,
@@ -325,7 +327,7 @@ def _show_workers(line: dict[str, Any]) -> None:
     print(
         f"\nOne value and gradient by NLGPP of {line['rows']:,} rows with 200 basis vectors, and "
         "bare products of the same sizes run the same way, by Dask workers with a thread each "
-        f"(best of {REPEATS}, in turns):\n\n"
+        f"(best of {len(line['seconds']['passes_1'])}, in turns):\n\n"
         "| what | one worker, s | two workers, s | times as fast |\n|---|--:|--:|--:|"
     )
     how = {
@@ -356,14 +358,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         command = commands.add_parser(name)
         command.add_argument("tasks", nargs="*", choices=[*TASKS, []], default=[])
         command.add_argument("--again", action="store_true", help="measure anew")
+        command.add_argument("--repeats", type=int, default=REPEATS, help="of `workers`")
     commands.add_parser("show").add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
     if options.command == "make":
         make()
     elif options.command == "run":
-        run(options.tasks or TASKS, options.again)
+        run(options.tasks or TASKS, options.again, options.repeats)
     elif options.command == "measure":
-        print(json.dumps(measure(options.tasks[0])))
+        print(json.dumps(measure(options.tasks[0], options.repeats)))
     else:
         with also_on_a_page("scale show", "Many rows", options.write, page="scale"):
             show()

@@ -41,6 +41,7 @@ def test_every_task_and_table(capsys, monkeypatch):
     page = capsys.readouterr().out
     assert "| 800 | ten Parquet files |" in page
     assert "| value and gradient, by the clock | 8.0 | 5.0 | 1.60 |" in page
+    assert "(best of 2, in turns)" in page
     assert "Memory map of 500 rows x 6" in page
 
 
@@ -49,7 +50,7 @@ def test_which_tasks_are_run(monkeypatch, tasks):
     asked = []
     monkeypatch.setattr(scale, "run", lambda *given: asked.append(given))
     scale.main(["run", *tasks])
-    assert asked == [(tasks or scale.TASKS, False)]
+    assert asked == [(tasks or scale.TASKS, False, scale.REPEATS)]
 
 
 def small(estimator):
