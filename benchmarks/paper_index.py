@@ -115,7 +115,13 @@ ITEMS = (
     Item(
         ADDITIVE,
         "Figure 3, right",
-        "ways to choose a basis, and their tests",
+        "ways to choose a basis, each with hyperparameters of its own",
+        "sparse_classification_learnt",
+    ),
+    Item(
+        ADDITIVE,
+        "Figure 3, right, shared",
+        "the same with hyperparameters that all share, and the tests of section 5",
         "sparse_classification",
         only="^(?!.*Figure 2)",
     ),

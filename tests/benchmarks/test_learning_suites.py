@@ -9,7 +9,7 @@ from test_suites import RandomBasis
 
 from benchmarks import frame, pages, shorter_scales
 from benchmarks.frame import Task
-from benchmarks.suites import SUITES, learning, predictive, printed
+from benchmarks.suites import SUITES, learning, matching_pursuit_learnt, predictive, printed
 from benchmarks.suites.matching_pursuit_learnt import claims as claims_1
 from benchmarks.suites.matching_pursuit_learnt import collect
 from benchmarks.suites.predictive_learnt import PARTS, printed_tables
@@ -257,6 +257,18 @@ def test_pages_say_what_learning_gained():
     task = next(t for t in predictive.LEARNING_TASKS if t.name == "friedman2")
     text = "\n".join(learning.gains_table(records, [task], {"gpe-learnt": "GPE", "x": "X"}))
     assert "| Friedman2 | 0.030 (2.0) | - |" in text
+
+
+def test_the_page_of_table_1_says_with_what_the_cache_began():
+    now = {"method": {"begins_with": "last basis"}}
+    runs = [
+        {"method": "adapt-dmax", "status": "ok", "parameters": parameters}
+        for parameters in (now, {"method": {}}, now)
+    ]
+    text = matching_pursuit_learnt.beginnings(runs)
+    assert text.startswith("In 2 of 3 runs of ADAPT-DMAX")
+    assert text.endswith("in the paper; the others are older, and begin it at random.")
+    assert matching_pursuit_learnt.beginnings(runs[::2]).endswith("as in the paper.")
 
 
 def test_rank_sum_needs_five_values_apart_for_one_hundredth():
