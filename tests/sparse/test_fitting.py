@@ -93,6 +93,17 @@ def test_a_selection(preparing, refine, criterion, asked, approximation, kept):
     assert selected.state.approximation == approximation
 
 
+@pytest.mark.parametrize(("refine", "begins_with"), [(False, "last basis"), (True, "nothing")])
+def test_a_round_begins_with_the_basis_of_the_last_one(refine, begins_with):
+    """Section 4 of the matching-pursuit paper; not where the rounds before took a random basis."""
+    fit = make_fit(rounds=2, max_basis=4, criterion="matching_pursuit", refine_basis=refine)
+    before = fit.select(START, preparing=refine)
+    selector = fit._selector(START, fitting.CRITERIA["matching_pursuit"], before)
+    expected = before.indices if begins_with == "last basis" else []
+    assert selector.favourites.tolist() == list(expected)
+    assert fit._selector(START, fitting.CRITERIA["nlml"], None).favourites.tolist() == []
+
+
 def test_a_model_without_learning_is_rebuilt_exactly():
     fit = make_fit(objective=None, criterion="nlml", max_basis=20, patience=2, approximation="fitc")
     state, learnt = fit.select_only(START, -1.0)

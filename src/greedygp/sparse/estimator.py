@@ -86,10 +86,10 @@ class SparseGPRegressor(
     working_set : int or None
         Random candidates in each step; None: all that are left (slow).
     cache_size : int
-        Candidates carried from step to step (DTC and SoR); a round's first candidates then include
-        the last round's basis, where that was selected, too. For `matching_pursuit` the number of
-        kernel rows held, in all; at least `working_set`, and with no more than that all are new in
-        each step.
+        Candidates carried from step to step (DTC and SoR, not with `working_set=None`); a round
+        begins with the last round's basis, if selected, as far as there is room. For
+        `matching_pursuit` the number of kernel rows held, in all; at least `working_set`, and with
+        no more than that all are new in each step.
     patience : int, "auto" or None
         Steps without a new minimum of the measure (for `nlgpp`, or of the leave-one-out error)
         before stopping and going back to the minimum; None: run to `max_basis`; "auto": 20, or
