@@ -101,6 +101,51 @@ def test_a_pipeline_stops_with_a_model():
     assert np.all(np.isfinite(pipeline.predict(X)))
 
 
+class SignalInEvidence:
+    """The signal of Ctrl-C in some evaluation of the evidence of a full GP."""
+
+    def __init__(self, monkeypatch, number):
+        self.evidence, self.number, self.calls = greedygp.start.evidence, number, 0
+        monkeypatch.setattr("greedygp.start.evidence", self)
+
+    def __call__(self, *arguments):
+        self.calls += 1
+        if self.calls == self.number:
+            signal.raise_signal(signal.SIGINT)
+        return self.evidence(*arguments)
+
+
+@pytest.mark.parametrize("objective", ["nlml", "nlgpp"])
+def test_a_full_gp_keeps_what_it_has_learnt_so_far(monkeypatch, objective):
+    X, y = data(greedygp.GPRegressor)
+    SignalInEvidence(monkeypatch, 20)
+    model = greedygp.GPRegressor(objective=objective, random_state=0)
+    with pytest.raises(FitInterrupted):
+        model.fit(X, y)
+    assert (model.status_, model.converged_) == ("interrupted", False)
+    assert 2 <= len(model.trace_) <= 20
+    assert np.all(np.diff(model.trace_["value"]) <= 0)
+    assert np.isnan(model.objective_value_)
+    assert model.score(X, y) > 0.9
+    inside = np.abs(y - model.predict(X)) < 2 * model.predict(X, return_std=True)[1]
+    assert np.mean(inside) > 0.8
+    assert model.kernel_ != greedygp.GPRegressor(objective=objective).fit(X, y).kernel_
+
+
+@pytest.mark.parametrize(
+    "model",
+    [greedygp.GPRegressor(), greedygp.GPRegressor(solver="smo"), greedygp.AutoGPRegressor()],
+    ids=["many rows", "another solver", "auto"],
+)
+def test_a_solve_that_would_last_is_not_begun(monkeypatch, model):
+    X, y = data(model)
+    SignalInEvidence(monkeypatch, 20)
+    monkeypatch.setattr("greedygp.dense.fitting.SOON_SOLVED", len(X) - 1)
+    with pytest.raises(KeyboardInterrupt) as raised:
+        clone(model).fit(X, y)
+    assert not isinstance(raised.value, FitInterrupted)
+
+
 def interrupt_before(monkeypatch, place):
     def interrupted(*args, **options):
         signal.raise_signal(signal.SIGINT)

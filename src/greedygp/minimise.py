@@ -8,7 +8,9 @@ The search returns the best point that it has seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -20,10 +22,13 @@ from greedygp.descent import Descent, Memory
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.progress import NEVER, Deadline
 
-__all__ = ["Minimum", "minimise"]
+__all__ = ["Minimum", "interrupted_searches", "minimise"]
 
 MEMORY = 20  # corrections that L-BFGS keeps
 WINDOW = 10  # iterations over which a gain may be too little to go on
+
+# Where searches that Ctrl-C ends leave the best that they have seen, if anyone wants it.
+_ended: ContextVar[list[Minimum[Any]] | None] = ContextVar("interrupted searches", default=None)
 
 P = TypeVar("P")
 
@@ -59,6 +64,21 @@ class Minimum(Generic[P]):
         )
 
 
+@contextmanager
+def interrupted_searches() -> Iterator[list[Minimum[Any]]]:
+    """Give a list of the searches that Ctrl-C ends while this lasts, though it goes up from there.
+
+    For callers far above the search, who then have a model to keep. A search that has made no
+    iteration is not among them.
+    """
+    noted: list[Minimum[Any]] = []
+    before = _ended.set(noted)
+    try:
+        yield noted
+    finally:
+        _ended.reset(before)
+
+
 def minimise(
     objective: Callable[[P], HasValue],
     coordinates: Coordinates[P],
@@ -90,7 +110,7 @@ def minimise(
         Called with the best point and value after every iteration; a true result stops.
     keep_if_interrupted : bool
         Whether Ctrl-C ends the search with the best point that it has seen (`interrupted` says so),
-        for callers who then have a model to keep. Else it goes up.
+        for callers who then have a model to keep. Else it goes up, past :func:`interrupted_searches`.
     memory : Memory, optional
         What is known of the curvature: the search is a `Descent` that goes on with it. Without it
         the search is SciPy's.
@@ -116,6 +136,11 @@ def minimise(
         if asked or deadline.passed or _gain_is_below(little, values):
             raise StopIteration
 
+    def minimum(converged: bool, interrupted: bool) -> Minimum[P]:
+        best = search.best_value / factor
+        ended = converged, interrupted, tuple(values[1:])
+        return Minimum(search.best_point, best, values[0], len(values) - 1, *ended)
+
     converged = interrupted = False
     try:
         if memory is None:
@@ -123,13 +148,12 @@ def minimise(
         else:
             converged = _descent(Descent(search, x, bounds, memory), max_iter, tol, after_step)
     except KeyboardInterrupt:
+        interrupted, noted = True, _ended.get()
         if not keep_if_interrupted:
+            if noted is not None and len(values) > 1:
+                noted.append(minimum(False, True))
             raise
-        interrupted = True
-    converged |= _gain_is_below(little, values)
-    ended = converged, interrupted, tuple(values[1:])
-    best = search.best_value / factor
-    return Minimum(search.best_point, best, values[0], len(values) - 1, *ended)
+    return minimum(converged or _gain_is_below(little, values), interrupted)
 
 
 def _gain_is_below(little: float, values: list[float]) -> bool:

@@ -156,9 +156,10 @@ def _method(model: Any) -> Iterator[tuple[str, str]]:
     elif hasattr(model, "criterion"):
         yield "criterion", str(model.criterion)
     if hasattr(model, "objective_value_"):
-        values = ", ".join(f"{float(value):.5g}" for value in each(model.objective_value_))
+        values = [float(value) for value in each(model.objective_value_)]
         name = getattr(model, "objective_", model.objective)
-        yield "objective", f"{name}, {values}" if name is not None else "none: held as given"
+        shown = [f"{value:.5g}" for value in values if not np.isnan(value)]  # NaN: interrupted
+        yield "objective", "none: held as given" if name is None else ", ".join((name, *shown))
     for name, words in MEASURES.items():
         if hasattr(model, name):
             values = ", ".join(f"{value:.5g}" for value in np.atleast_1d(getattr(model, name)))

@@ -126,7 +126,7 @@ class GPRegressor(
     converged_ : bool
     status_ : str
         Why the solve ended: "converged", "max_iter", "time_limit", "callback", "interrupted" or
-        "stalled".
+        "stalled"; "interrupted", too, where Ctrl-C ended the learning before it.
     gradient_norm_ : float
         The largest entry of the gradient at the end.
     kernel_passes_ : float
@@ -136,7 +136,8 @@ class GPRegressor(
     objective_value_ : float
         The learning objective on the rows that it saw; NaN where nothing was learnt.
     trace_ : structured array with the fields round, iteration, value
-        The learning objective at the start and after each iteration.
+        The learning objective at the start and after each iteration; of an interrupted fit, what
+        the search minimised that Ctrl-C ended.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only where X had them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.flags import learn_with_flags
 from greedygp.full_gp import factor_and_solve
 from greedygp.hyperparameters import Point
-from greedygp.minimise import Minimum
+from greedygp.minimise import Minimum, interrupted_searches
 from greedygp.noise import LeftOutRows, NoiseFunction, noise_for, noise_may_vary
 from greedygp.progress import Deadline, FitProgress
 from greedygp.rounds import trace_of
@@ -35,6 +35,7 @@ __all__ = ["DenseFit", "FittedGP"]
 
 LEARNING_ITERATIONS = 100
 TRUSTED_ROWS = 4000  # up to so many, all rows are looked at for their noise
+SOON_SOLVED = 4000  # up to so many rows, one factor takes about a second
 LEARNING_SHARE = 0.5  # of the time: the most that is spent on hyperparameters
 VARIANCE_ACCURACY = 100.0  # times tol: the relative error of a variance that is good enough
 
@@ -119,16 +120,20 @@ class DenseFit:
     def run(self) -> FittedGP:
         """Go through all stages."""
         with self.data.backend.threads_over_blocks():
-            point, value, trace = self.hyperparameters()
+            point, value, trace, cut_short = self.hyperparameters()
         recipe = self.recipe()
+        if cut_short and not self.is_soon_solved(recipe):
+            raise KeyboardInterrupt
         solver = self.solver(point, recipe)
         solution = self.solved(solver, recipe)
         if solution.status == "hopeless":
             solver = self.factorised(solver)
             solution = solution.followed_by(self.steps(solver, recipe, NoCheckpoint()))
-        interrupted = solution.status == "interrupted"
+        interrupted = cut_short or solution.status == "interrupted"
         if interrupted and solution.n_iter == 0 and self.start is None:
             raise KeyboardInterrupt
+        if cut_short:
+            solution = replace(solution, status="interrupted")
         posterior, noise = self.posterior(solver, recipe), None
         if not interrupted:
             try:
@@ -154,13 +159,16 @@ class DenseFit:
 
     # --- hyperparameters -------------------------------------------------------------------------
 
-    def hyperparameters(self) -> tuple[Point, float, np.ndarray]:
-        """Return kernel and noise, the value of what they were learnt by, and how it fell."""
+    def hyperparameters(self) -> tuple[Point, float, np.ndarray, bool]:
+        """Return kernel and noise, the value of what they were learnt by, and how it fell.
+
+        Then whether Ctrl-C ended the learning: they are then the best that it had seen.
+        """
         options, data = self.options, self.data
         given = Given.to(options, data.X.shape[1])
         kernel, noise = given.kernel, given.noise_variance
         if options.objective is None and kernel is not None and noise is not None:
-            return Point(kernel, noise), np.nan, trace_of([])
+            return Point(kernel, noise), np.nan, trace_of([]), False
         schedule = Schedule(
             options.objective,
             n_rows=options.hyperparameter_rows,
@@ -178,11 +186,23 @@ class DenseFit:
                 random_state=self.rng,
             )
 
-        if noise_may_vary(options):
-            found, self.data = learn_with_flags(learn, data, schedule.deadline, self.rng)
-        else:
-            found = learn(data)
-        return found.point, found.value, trace_of([(found.first_value, *found.values)])
+        with interrupted_searches() as ended:
+            try:
+                if noise_may_vary(options):
+                    found, self.data = learn_with_flags(learn, data, schedule.deadline, self.rng)
+                else:
+                    found = learn(data)
+            except KeyboardInterrupt:
+                if not ended:
+                    raise
+                found = ended[-1]
+        trace = trace_of([(found.first_value, *found.values)])
+        value = np.nan if found.interrupted else found.value  # it may be that of the start
+        return found.point, value, trace, found.interrupted
+
+    def is_soon_solved(self, recipe: Recipe) -> bool:
+        """Tell whether hyperparameters make a model within a moment, for a user who waits."""
+        return recipe.solver == "cholesky" and self.data.X.shape[0] <= SOON_SOLVED
 
     # --- the solve -------------------------------------------------------------------------------
 
