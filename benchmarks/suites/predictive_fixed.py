@@ -112,8 +112,8 @@ def notes(suite: Suite, records: list[Record]) -> list[str]:
         "{doc}`shorter_scales` shows how size and error grow with shorter ones, and why NLPP ends "
         "before its fixed size. On Friedman3 the paper's errors are lower than ours. Of the "
         "target's variance a tenth is noise; on targets without noise a full GP is wrong by 6 "
-        "hundredths there ({doc}`fast_gcv`); both together are about what our models reach. How the "
-        "paper's get below that stays unexplained.",
+        "hundredths there ({doc}`fast_gcv`); both together are about what our models reach. How "
+        "the paper's get below that stays unexplained.",
         "",
     ]
 
