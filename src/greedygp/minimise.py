@@ -110,7 +110,8 @@ def minimise(
         Called with the best point and value after every iteration; a true result stops.
     keep_if_interrupted : bool
         Whether Ctrl-C ends the search with the best point that it has seen (`interrupted` says so),
-        for callers who then have a model to keep. Else it goes up, past :func:`interrupted_searches`.
+        for callers who then have a model to keep. Else it goes up; see
+        :func:`interrupted_searches`.
     memory : Memory, optional
         What is known of the curvature: the search is a `Descent` that goes on with it. Without it
         the search is SciPy's.

@@ -156,10 +156,9 @@ def _method(model: Any) -> Iterator[tuple[str, str]]:
     elif hasattr(model, "criterion"):
         yield "criterion", str(model.criterion)
     if hasattr(model, "objective_value_"):
-        values = [float(value) for value in each(model.objective_value_)]
+        known = [f"{float(v):.5g}" for v in each(model.objective_value_) if not np.isnan(v)]
         name = getattr(model, "objective_", model.objective)
-        shown = [f"{value:.5g}" for value in values if not np.isnan(value)]  # NaN: interrupted
-        yield "objective", "none: held as given" if name is None else ", ".join((name, *shown))
+        yield "objective", "none: held as given" if name is None else ", ".join((name, *known))
     for name, words in MEASURES.items():
         if hasattr(model, name):
             values = ", ".join(f"{value:.5g}" for value in np.atleast_1d(getattr(model, name)))
