@@ -35,7 +35,7 @@ __all__ = ["DenseFit", "FittedGP"]
 
 LEARNING_ITERATIONS = 100
 TRUSTED_ROWS = 4000  # up to so many, all rows are looked at for their noise
-SOON_SOLVED = 4000  # up to so many rows, one factor takes about a second
+SOON_SOLVED = 4000  # up to so many rows, a factor takes a second
 LEARNING_SHARE = 0.5  # of the time: the most that is spent on hyperparameters
 VARIANCE_ACCURACY = 100.0  # times tol: the relative error of a variance that is good enough
 
@@ -121,9 +121,9 @@ class DenseFit:
         """Go through all stages."""
         with self.data.backend.threads_over_blocks():
             point, value, trace, cut_short = self.hyperparameters()
-        recipe = self.recipe()
-        if cut_short and not self.is_soon_solved(recipe):
+        if cut_short and not self.is_soon_solved():
             raise KeyboardInterrupt
+        recipe = self.recipe()
         solver = self.solver(point, recipe)
         solution = self.solved(solver, recipe)
         if solution.status == "hopeless":
@@ -200,9 +200,11 @@ class DenseFit:
         value = np.nan if found.interrupted else found.value  # it may be that of the start
         return found.point, value, trace, found.interrupted
 
-    def is_soon_solved(self, recipe: Recipe) -> bool:
+    def is_soon_solved(self) -> bool:
         """Tell whether hyperparameters make a model within a moment, for a user who waits."""
-        return recipe.solver == "cholesky" and self.data.X.shape[0] <= SOON_SOLVED
+        n = self.data.X.shape[0]
+        may_factorise = self.options.solver in ("auto", "cholesky")
+        return may_factorise and n <= SOON_SOLVED and self.solver_options.matrix_fits(n)
 
     # --- the solve -------------------------------------------------------------------------------
 
