@@ -10,8 +10,8 @@ all of them.
 
 With the default kernel the features share one length scale at first, in units of their spreads.
 Then each gets its own, and this is kept if the gain in log evidence, less what the prior takes for
-it (:mod:`greedygp.prior`), is significant (a likelihood ratio test at the level `SIGNIFICANCE`): on small
-sets a length scale for each feature over-fits.
+it (:mod:`greedygp.prior`), is significant (a likelihood ratio test at the level `SIGNIFICANCE`): on
+small sets a length scale for each feature over-fits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Orr's full model (1995): all columns, a ridge for every weight, each by GCV in its turn.
 
-Starting from the one ridge that is best for all, each `zeta_j` is set to its optimum (see `criteria`)
-with the others held fixed, cycle after cycle, until a cycle lowers GCV by less than a given share.
+Starting from the one ridge that is best for all, each `zeta_j` is set to its optimum (see
+`criteria`) with the others held fixed, cycle after cycle, until a cycle lowers GCV by less than a
+given share.
 Many become infinite: their columns leave the model, and may come back. Of equal columns one
 takes part.
 
