@@ -9,8 +9,8 @@ and the variance `t_i = v_i + s2` of a left-out row, a flag is noisy where the m
 `r_i^2 / t_i` over its rows is clearly higher than over the others. The noise of a row then is
 `s2 exp(sum_j g_j flag_ij)`, with the `g_j` that the density of the left-out targets asks for, and
 the row counts `exp(-sum_j g_j flag_ij)` times while the mean is learnt. That is kept if left-out
-rows become more probable. They do not where flagged rows are no noisier, only harder to predict:
-then they are needed to learn from.
+rows become clearly more probable. They do not where flagged rows are no noisier, only harder to
+predict: then they are needed to learn from.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ FEWEST_FLAGGED = 10  # rows with a flag, and rows without it
 CLEARLY = 2.0  # standard errors by which flagged rows must be noisier
 RIDGE = 0.3  # on g
 LARGEST = 5.0  # largest exponent: a row counts at least 1/150
+LEAST_GAIN = 1e-3  # nats a row by which left-out rows must become more probable
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def learn_with_flags(
 ) -> tuple[Minimum[Point], TrainingData]:
     """Learn hyperparameters; where flags mark noisier rows, let these count less and learn again.
 
-    What is learnt again is kept if left-out rows become more probable.
+    What is learnt again is kept if left-out rows become clearly more probable.
 
     Parameters
     ----------
@@ -105,7 +106,8 @@ def learn_with_flags(
     # With a mean that does not follow the flagged targets, the size of their noise shows.
     flags = noisy_flags(other.point, *some.of(trusting), flags) or flags
     trusting = data.trusting(flags.trust(X))
-    if some.left_out_loss(other.point, trusting) < some.left_out_loss(found.point, data):
+    least = some.left_out_loss(found.point, data) - LEAST_GAIN
+    if some.left_out_loss(other.point, trusting) < least:
         return other, trusting
     return found, data
 

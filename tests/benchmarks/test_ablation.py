@@ -88,6 +88,7 @@ def page(tmp_path, repeats=3, methods=None, leave_out=(), metrics=made_up):
         record = dict(zip(("task", "method", "partition"), run.key))
         record |= {"status": "failed" if failed else "ok", "error": "made up", "seconds": 1.0}
         record |= {"versions": {"python": "3"}, "machine": {"cores": 2}}
+        record |= {"parameters": run.parameters}
         records.append(record | {"metrics": {} if failed else metrics(run)})
     return SUITE.render(SUITE, records, tmp_path).read_text()
 
