@@ -149,6 +149,15 @@ class TestOddFiles:
         assert_array_equal(source.everything()[0], rows[["a", "b"]])
         assert survey(source).n_rows == 600
 
+    def test_a_large_row_group_is_not_held(self, tmp_path):
+        arrow = pytest.importorskip("pyarrow")
+        column = pandas.DataFrame({"a": np.random.default_rng(0).uniform(size=1_000_000)})
+        column.to_parquet(tmp_path / "a.parquet", row_group_size=len(column))
+        before = arrow.total_allocated_bytes()
+        chunks = RowSource(tmp_path / "a.parquet").chunks()
+        assert len(next(chunks)) == 64
+        assert arrow.total_allocated_bytes() - before < 4e6  # of 8e6 bytes
+
     def test_an_index_of_pandas_is_no_feature(self, tmp_path):
         rows = table(30)
         for name in (None, "id"):

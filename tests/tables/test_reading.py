@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -283,6 +284,18 @@ def test_index_in_a_parquet_file(tmp_path, name, rows):
     )
     if name is None:
         assert column in TableEncoder().fit(whole).left_out_
+
+
+def test_a_large_row_group_is_not_held(tmp_path):
+    pytest.importorskip("pyarrow")
+    column = pandas.DataFrame({"a": np.random.default_rng(0).uniform(size=1_000_000)})
+    column.to_parquet(tmp_path / "t.parquet", row_group_size=len(column))
+    tracemalloc.start()
+    try:
+        assert len(next(iter(chunks(tmp_path / "t.parquet", 100)))) == 100
+        assert tracemalloc.get_traced_memory()[1] < 4e6  # of 8e6 bytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_spreadsheets(tmp_path):

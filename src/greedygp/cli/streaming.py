@@ -26,6 +26,7 @@ __all__ = ["is_streamed", "streaming", "trained_from_files"]
 # How many times its size on the disk a table takes in memory, about, while it is learnt from.
 TIMES = {".parquet": 8.0, ".pq": 8.0, ".feather": 6.0, ".gz": 20.0}
 LEAST_MEMORY = 2.0**29
+PROGRAM = 2.0**28  # bytes that Python and the libraries take before a row is read, about
 UNITS = {"": 1.0, "k": 2.0**10, "m": 2.0**20, "g": 2.0**30, "t": 2.0**40}
 
 
@@ -85,7 +86,7 @@ def is_streamed(data: str, options: dict[str, Any]) -> bool:
         return True
     if not Path(data).is_file():
         return False
-    return _bytes_in_memory(files) > _memory(options)
+    return _bytes_in_memory(files) > _memory_for_rows(options)
 
 
 def _bytes_in_memory(files: list[str]) -> float:
@@ -99,6 +100,11 @@ def _memory(options: dict[str, Any]) -> float:
         return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):  # not told by this system
         return 2.0**32
+
+
+def _memory_for_rows(options: dict[str, Any]) -> float:
+    memory = _memory(options)
+    return max(memory - PROGRAM, 0.25 * memory)
 
 
 def trained_from_files(
@@ -120,7 +126,7 @@ def trained_from_files(
     screen.note(f"Going over {len(files)} files of {size / 2**20:,.0f} MiB in chunks.")
     data_known = {"name": Path(data).name, "sha256": _digest(files), "files": len(files)}
     with _client(options["dask"]) as client, _progress(screen) as (callbacks, watch):
-        means: Means = Means(_memory(options), client, watch)
+        means: Means = Means(_memory_for_rows(options), client, watch)
         return train_from_files(sources, recipe, means, callbacks, known | {"data": data_known})
 
 

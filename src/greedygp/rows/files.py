@@ -20,6 +20,7 @@ from greedygp.versions import exact_numbers
 __all__ = ["RowSource", "files_of"]
 
 PARQUET = (".parquet", ".pq")
+READ_BYTES = 2**20  # of a column of a Parquet file at a time
 TEXT = {".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t"}
 
 
@@ -136,7 +137,8 @@ class RowSource(RowStore):
             yield columns
 
     def _read_parquet(self, path: str) -> Iterator[dict[str, np.ndarray]]:
-        file = _parquet().ParquetFile(path)
+        # Else pyarrow holds a whole group of rows, which may be the whole file.
+        file = _parquet().ParquetFile(path, buffer_size=READ_BYTES, pre_buffer=False)
         for name in self.needed:
             kind = str(file.schema_arrow.field(name).type)
             if not kind.startswith(("int", "uint", "float", "double", "halffloat", "bool", "dec")):

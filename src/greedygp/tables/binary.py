@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_feather", "read_npz", "read_parquet", "read_spreadsheet"]
 
+READ_BYTES = 2**20  # of a column at a time
 INDEX = "__index_level_0__"  # how pandas names the column of an index without a name
 
 
@@ -33,7 +34,9 @@ def _arrow() -> Any:
 
 def read_parquet(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pandas.DataFrame]:
     """Yield the rows of a Parquet file, at most `rows` at a time."""
-    table = _arrow().parquet.ParquetFile(_seekable(file))
+    # Else pyarrow holds a whole group of rows, which may be the whole file.
+    reading = {"buffer_size": READ_BYTES, "pre_buffer": False}
+    table = _arrow().parquet.ParquetFile(_seekable(file), **reading)
     names = checked_names(_as_columns(table.schema_arrow.names), source)
     return _tables(table.iter_batches(batch_size=rows or 65_536), names)
 

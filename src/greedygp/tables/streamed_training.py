@@ -51,7 +51,7 @@ class Means:
     Attributes
     ----------
     memory : float
-        Bytes that the program may take.
+        Bytes that rows may take, whatever the program takes besides.
     client : distributed.Client or None
         Of the cluster that goes over the files; None: this process does.
     watch : callable or None
