@@ -124,6 +124,7 @@ def check_training_data(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
     """
     if is_foreign(X):
         return _check_foreign_training_data(estimator, X, y)
+    _check_held(estimator, X)
     _check_targets_given(estimator, y)
     y = _numeric_targets(y)
     X, y = _validated(estimator, X, y, multi_output=True, y_numeric=True)
@@ -137,6 +138,7 @@ def check_classification_data(
     estimator: Any, X: Any, y: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return X (n, D) as a floating array, the class of each row as a number, and the classes."""
+    _check_held(estimator, X)
     _check_targets_given(estimator, y)
     if is_foreign(X):
         X = to_numpy(_check_foreign("X", X))
@@ -169,6 +171,7 @@ def _check_targets_given(estimator: Any, y: Any) -> None:
 
 def _validated(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:
     """Return what scikit-learn makes of X (and y); an error names the columns it is about."""
+    _check_held(estimator, X)
     if takes_holes(estimator):
         features = encoded(estimator, X, reset)
         options |= {"dtype": [np.float64, np.float32], "estimator": estimator}
@@ -179,6 +182,16 @@ def _validated(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: A
         )
     except (ValueError, TypeError) as error:
         raise _naming_columns(error, X) from error
+
+
+def _check_held(estimator: Any, X: Any) -> None:
+    """Raise if X is no array but rows that live elsewhere."""
+    if isinstance(X, RowStore):
+        raise TypeError(
+            f"X is a {type(X).__name__}, whose rows are not in memory; {type(estimator).__name__} "
+            "needs arrays here: X, y, weights = rows.everything() gives them, if they fit. "
+            "SparseGPRegressor fits and predicts rows wherever they are."
+        )
 
 
 def _numeric_targets(y: Any) -> Any:

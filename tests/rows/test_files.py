@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedygp import RowSource, SparseGPRegressor
+from greedygp import GPRegressor, RowSource, SparseGPClassifier, SparseGPRegressor
 from greedygp.kernels import Gaussian
 from greedygp.rows import files, survey
 from greedygp.rows.files import files_of
@@ -281,6 +281,27 @@ class TestSentences:
             source.everything()
         with pytest.raises(ValueError, match="no column to learn from"):
             RowSource(pattern, target="y", features=[])
+
+    def test_no_rows(self, tmp_path):
+        rows = table(90)
+        rows[:0].to_parquet(tmp_path / "none.parquet")
+        none = RowSource(tmp_path / "none.parquet", target="y", features=["a", "b"])
+        with pytest.raises(ValueError, match="There are no rows: at least one"):
+            SparseGPRegressor().fit(none)
+        model = SparseGPRegressor(max_basis=5, max_iter=1).fit(rows[["a", "b"]], rows["y"])
+        for ask in (model.predict, model.loo_predict):
+            with pytest.raises(ValueError, match="There are no rows to predict"):
+                ask(none)
+
+    def test_estimators_that_hold_all_rows(self, tmp_path):
+        source = RowSource(write(table(90), tmp_path, "csv"), target="y")
+        sentence = r"X is a RowSource, .*{} needs arrays here: .*everything\(\)"
+        for kind in (GPRegressor, SparseGPClassifier):
+            with pytest.raises(TypeError, match=sentence.format(kind.__name__)):
+                kind().fit(source, None)
+        model = SparseGPRegressor(max_basis=5, max_iter=1).fit(source)
+        with pytest.raises(TypeError, match=sentence.format("SparseGPRegressor")):
+            model.sample_y(source)
 
     def test_targets_twice(self, tmp_path):
         source = RowSource(write(table(), tmp_path, "csv"), target="y")

@@ -83,7 +83,9 @@ def left_out_of_store(
 ) -> tuple[Array, Array]:
     """Return mean (n, p) and variance (n,) of all of a store's rows, had each been left out."""
     rows = rows_at_once(model.size, store.backend.threads, memory_limit)
-    parts = store.map(LeftOut(model, scale, noise), rows)
+    parts = list(store.map(LeftOut(model, scale, noise), rows))
+    if not parts:
+        raise ValueError("There are no rows to predict.")
     mean, variance = (np.concatenate(column) for column in zip(*parts, strict=True))
     return store.backend.asarray(mean), store.backend.asarray(variance)
 
