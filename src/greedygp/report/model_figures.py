@@ -167,10 +167,9 @@ def learning(subject: Subject) -> Figure:
         chart = Chart(trace.x, trace.y, trace.x_label, trace.name, label=f"Learning: {trace.name}")
         chart.trace(trace.x, trace.y, titles, radius=2.2)
         charts.append(chart.svg())
-    caption = (
-        "The objective after every iteration of learning; lower is better. It may rise where a "
-        "new round begins with another basis."
-    )
+    caption = "The objective after every iteration of learning; lower is better."
+    if any(np.any(np.diff(trace.y) > 0) for trace in traces):
+        caption += " It rises where a new round begins with another basis."
     return Figure("learning", "How it was learnt", charts, caption)
 
 
