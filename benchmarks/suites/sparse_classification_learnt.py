@@ -1,9 +1,9 @@
 """Algorithm 1 of the additive-model paper: each method with hyperparameters of its own.
 
 The sets and partitions are those of the suite `sparse_classification`, where all methods share
-kernel and bias. Here they are where learning begins. Each method then goes through rounds: a basis
-is chosen, kernel and bias are moved to lower the loss over the rows outside it (equation 4), and
-the round with the lowest loss is kept. A run is one method with one size of the basis.
+kernel and bias. Here that kernel is where learning begins. Each method then goes through rounds: a
+basis is chosen, kernel and bias are moved to lower the loss over the rows outside it (equation 4),
+and the round with the lowest loss is kept. A run is one method with one size of the basis.
 """
 
 from __future__ import annotations
@@ -122,10 +122,10 @@ def introduction(suite: Suite, records: list[Record], cells: Cells) -> list[str]
     return [
         f"{PAPER}, Figure 3, right, with Algorithm 1: each method learns kernel and bias by its "
         "own basis, by the loss over the rows outside it (4). Sets, training rows and sites as in "
-        "{doc}`sparse_classification`, whose hyperparameters, shared by all methods, are where "
-        f"learning begins. There are at most {ROUNDS} rounds of at most {STEPS} iterations, fewer "
-        "where one gains less than a nat over all rows; the paper has 20. The best round by that "
-        "loss is kept.",
+        "{doc}`sparse_classification`. Learning begins with the kernel that all methods share "
+        "there, by the evidence of 500 random rows once more. Then there are at most "
+        f"{ROUNDS} rounds of at most {STEPS} iterations, fewer where one gains less than a nat "
+        "over all rows; the paper has 20. The best round by that loss is kept.",
         "",
         pages.partitions_line(suite, records)
         + " Of each size: "
