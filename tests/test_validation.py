@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 
+import greedygp
 from greedygp.arrays import to_numpy
 from greedygp.messages import shown
 from greedygp.validation import (
@@ -181,13 +182,24 @@ class TestTrainingData:
     def test_columns_that_are_not_numbers_are_named(self):
         pandas = pytest.importorskip("pandas")
         table = pandas.DataFrame({"size": [1.0, 2, 3], "colour": ["red", "green", "blue"]})
-        with pytest.raises(ValueError, match=r"The columns 'colour' of X are not numbers: encode"):
+        with pytest.raises(ValueError, match=r"These columns of X are not numbers: 'colour'\. Enc"):
             check_training_data(Model(), table, self.y)
+
+    @pytest.mark.parametrize("as_table", [False, True])
+    def test_what_helps_against_missing_values(self, as_table):
+        X = np.array([[1.0], [np.nan], [3]])
+        if as_table:
+            X = pytest.importorskip("pandas").DataFrame(X, columns=["size"])
+        with pytest.raises(ValueError, match=r"^Input X contains NaN: impute or remove those rows"):
+            check_training_data(Model(), X, self.y)
+        marks = r"^Input X contains NaN: missing='indicator' fills and marks missing values; or imp"
+        with pytest.raises(ValueError, match=marks):
+            greedygp.GPRegressor().fit(X, self.y)
 
     def test_other_troubles_of_a_table_stay_as_they_are(self):
         pandas = pytest.importorskip("pandas")
-        table = pandas.DataFrame({"size": [1.0, np.nan, 3]})
-        with pytest.raises(ValueError, match="Input X contains NaN"):
+        table = pandas.DataFrame({"size": [1.0, np.inf, 3]})
+        with pytest.raises(ValueError, match="Input X contains infinity"):
             check_training_data(Model(), table, self.y)
 
     def test_names_of_features(self):

@@ -29,6 +29,7 @@ __all__ = [
     "HolesMixin",
     "InputEncoder",
     "encoded",
+    "explained",
     "held",
     "input_names",
     "n_inputs",
@@ -56,6 +57,26 @@ class HolesMixin:
 def takes_holes(estimator: Any) -> bool:
     """Tell whether an estimator takes missing values and words."""
     return getattr(estimator, "missing", "error") == "indicator"
+
+
+def explained(error: Exception, estimator: Any, X: Any) -> Exception:
+    """Say what helps against missing values and words, where these are what is wrong with X."""
+    if str(error).startswith("Input X contains NaN"):
+        known = "missing='indicator' fills and marks missing values; or impute"
+        helps = known if hasattr(estimator, "missing") else "impute"
+        return ValueError(f"Input X contains NaN: {helps} or remove those rows.")
+    dtypes = getattr(X, "dtypes", None)
+    if dtypes is None or not hasattr(X, "columns"):
+        return error
+    kinds = [getattr(dtype, "kind", "O") for dtype in dtypes]
+    wrong = [str(c) for c, kind in zip(X.columns, kinds, strict=True) if kind not in "biuf"]
+    if not wrong:
+        return error
+    return ValueError(
+        f"These columns of X are not numbers: {', '.join(map(repr, wrong))}. Encode them "
+        "(missing='indicator' of the GP models does it for words, greedygp.tables.TableEncoder for "
+        f"dates, too) or leave them out. ({error})"
+    )
 
 
 def held(estimator: Any, X: Any) -> Any:
@@ -180,8 +201,8 @@ def _check_no_dates(X: Any) -> None:
     found = [str(name) for k, name in enumerate(X.columns) if _holds_dates(X.iloc[:, k])]
     if found:
         raise ValueError(
-            f"The columns {', '.join(map(repr, found))} of X hold dates or times: make numbers of "
-            "them (greedygp.tables.TableEncoder does it) or leave them out."
+            f"These columns of X hold dates or times: {', '.join(map(repr, found))}. Make numbers "
+            "of them (greedygp.tables.TableEncoder does it) or leave them out."
         )
 
 

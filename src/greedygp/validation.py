@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from greedygp.arrays import Array, Backend, detached, is_foreign, namespace, to_numpy
 from greedygp.exceptions import ModelAdvice
-from greedygp.inputs import encoded, takes_holes
+from greedygp.inputs import encoded, explained, takes_holes
 from greedygp.kernels import Kernel
 from greedygp.messages import shown
 from greedygp.rows import RowStore
@@ -170,7 +170,7 @@ def _check_targets_given(estimator: Any, y: Any) -> None:
 
 
 def _validated(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:
-    """Return what scikit-learn makes of X (and y); an error names the columns it is about."""
+    """Return what scikit-learn makes of X (and y); an error says what helps."""
     _check_held(estimator, X)
     if takes_holes(estimator):
         features = encoded(estimator, X, reset)
@@ -181,7 +181,7 @@ def _validated(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: A
             estimator, X, *y, reset=reset, dtype=[np.float64, np.float32], **options
         )
     except (ValueError, TypeError) as error:
-        raise _naming_columns(error, X) from error
+        raise explained(error, estimator, X) from error
 
 
 def _check_held(estimator: Any, X: Any) -> None:
@@ -205,22 +205,6 @@ def _numeric_targets(y: Any) -> Any:
         return np.asarray(y).astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"y must hold numbers for regression; {error}.") from error
-
-
-def _naming_columns(error: Exception, X: Any) -> Exception:
-    """Say which columns of a table are not numbers, where that is what is wrong."""
-    dtypes = getattr(X, "dtypes", None)
-    if dtypes is None or not hasattr(X, "columns"):
-        return error
-    kinds = [getattr(dtype, "kind", "O") for dtype in dtypes]
-    wrong = [str(c) for c, kind in zip(X.columns, kinds, strict=True) if kind not in "biuf"]
-    if not wrong:
-        return error
-    return ValueError(
-        f"The columns {', '.join(map(repr, wrong))} of X are not numbers: encode them "
-        "(missing='indicator' of the GP models does it for words, greedygp.tables.TableEncoder for "
-        f"dates, too) or leave them out. ({error})"
-    )
 
 
 def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Array, Array]:
