@@ -178,8 +178,8 @@ def low_noise(noise_variance: float, variance: float, error: float | None) -> st
     harm = (
         "the system is then too ill-conditioned for an accurate solution"
         if error is None
-        else f"yet left-out targets miss their predictions by {np.sqrt(error):.1f} standard "
-        "deviations in the root mean square"
+        else f"yet predictions of left-out rows miss by {np.sqrt(error):.1f} standard deviations "
+        "(root mean square)"
     )
     return (
         f"The noise variance was learnt to be {noise_variance:.1e}, the least allowed; {harm}. "

@@ -360,7 +360,7 @@ def check_weight_sizes(largest: float, total: float, rows: int, where: str = "")
 
     Given are the largest of them, their sum, and how many are positive.
     """
-    means = "a weight of w counts as the row w times"
+    means = "a weight of w counts the row w times"
     if largest > LARGEST_WEIGHT:
         raise ValueError(
             f"sample_weight has {largest:.3g}{where}; {means}, and {LARGEST_WEIGHT:g} is the most: "

@@ -34,8 +34,8 @@ def used_rows(
     gone = np.setdiff1d(np.arange(len(classes)), y[used])
     if len(gone):
         raise ValueError(
-            f"No row of class {shown(classes[gone[0]])} has a positive weight; give it one, or "
-            "leave the class out of y."
+            f"No row of class {shown(classes[gone[0]])} has a positive weight; raise some of its "
+            "weights, or leave the class out of y."
         )
     weights = weights[used]
     return used, None if np.all(weights == 1.0) else weights

@@ -219,9 +219,9 @@ def _do_not_fit(name: str, own: list[int], lengths: list[int]) -> str:
     """Say that X and another collection have not as many rows, and where that begins."""
     sentence = f"X has {sum(lengths)} rows in {len(lengths)} chunks, but {name} has {sum(own)}"
     if len(own) != len(lengths):
-        return f"{sentence} in {len(own)}; they must have a row for each other."
+        return f"{sentence} in {len(own)}; give both the same rows."
     first = next(i for i, (a, b) in enumerate(zip(own, lengths, strict=True)) if a != b)
     return (
         f"{sentence}: chunk {first} of {name} has {own[first]} rows, and that of X has "
-        f"{lengths[first]}; they must have a row for each other."
+        f"{lengths[first]}; give both the same rows."
     )

@@ -142,7 +142,7 @@ class TrainingInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a fit that had a model by then: `trained` has it, judged as usual."""
 
     def __init__(self, trained: Trained):
-        super().__init__("The fit was interrupted; there is a model of what it had until then.")
+        super().__init__("The fit was interrupted; the best model found until then was kept.")
         self.trained = trained
 
 
