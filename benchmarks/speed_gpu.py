@@ -4,6 +4,7 @@
     python -m benchmarks.speed_gpu --rows 20000   # other numbers of rows
     python -m benchmarks.speed_gpu --write        # to docs/results/speed_gpu.md, too
     python -m benchmarks.speed_gpu --criteria     # instead: selection by criterion, and learning
+    python -m benchmarks.speed_gpu --streamed     # instead: 10,000,000 rows of a memory map
 
 Needs torch and a CUDA device. The data are torch tensors on the device and stay there; nothing else
 differs from a fit on NumPy arrays. First a small problem is fitted on both, and what the
@@ -13,6 +14,7 @@ predictions differ by is printed.
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 import warnings
 from collections.abc import Sequence
@@ -22,7 +24,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.printed_page import also_on_a_page
-from greedygp import GPRegressor, SparseGPRegressor, datasets
+from greedygp import DeviceRows, GPRegressor, SparseGPRegressor, datasets
 from greedygp.kernels import Gaussian
 
 BASIS, ITERATIONS = 500, 20
@@ -71,12 +73,12 @@ class Device:
     def name(self) -> str:
         return self.torch.cuda.get_device_name()
 
-    def timed(self, model: Any, X: Any, y: Any) -> tuple[float, float]:
+    def timed(self, model: Any, *rows: Any) -> tuple[float, float]:
         """Fit; return seconds and the peak of memory in GiB."""
         self.torch.cuda.empty_cache()
         self.torch.cuda.reset_peak_memory_stats()
         begin = time.perf_counter()
-        model.fit(X, y)
+        model.fit(*rows)
         self.torch.cuda.synchronize()
         return time.perf_counter() - begin, self.torch.cuda.max_memory_allocated() / 2**30
 
@@ -153,26 +155,52 @@ def by_criterion(on: Device, sizes: Sequence[int]) -> None:
     )
 
 
+def streamed(on: Device, rows: int) -> None:
+    """Fit to a memory map whose rows are sent to the device a chunk at a time, and print it."""
+    X, y, X_test, y_test = problem(rows)
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(f"{folder}/X.npy", X)
+        there = DeviceRows(np.load(f"{folder}/X.npy", mmap_mode="r"), y)
+        model = sparse()
+        seconds, peak = on.timed(model, there)
+    mean = model.predict(on(X_test)).cpu().numpy()
+    print(
+        f"{rows:,} rows of a memory map, sent to the device a chunk at a time; 100,000 of them "
+        f"learn, {model.n_basis_} basis vectors, {ITERATIONS} iterations: {seconds:.1f} s, NMSE "
+        f"{np.mean((y_test - mean) ** 2) / np.var(y_test):.4f}, peak {peak:.2f} GiB.",
+        flush=True,
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--rows", type=int, nargs="+", help="default: 100,000 and 1,000,000")
     parser.add_argument("--criteria", action="store_true", help="selection by criterion")
+    parser.add_argument("--streamed", action="store_true", help="rows beyond the device's memory")
     parser.add_argument("--write", action="store_true", help="write docs/results/speed_gpu.md")
     options = parser.parse_args(arguments)
     on = Device()
     warnings.simplefilter("ignore", ConvergenceWarning)  # of max_iter, which is set low
+    if options.streamed:
+        with also_on_a_page(
+            "speed_gpu", "Rows sent to a GPU", options.write, page="speed_gpu_streamed"
+        ):
+            print(f"Friedman1 on {on.name}.\n")
+            streamed(on, (options.rows or [10_000_000])[-1])
+        return
+    sizes = options.rows or [100_000, 1_000_000]
     if options.criteria:
         with also_on_a_page(
             "speed_gpu", "Selection on a GPU", options.write, page="speed_gpu_criteria"
         ):
             print(f"Friedman1 on {on.name}.\n")
-            by_criterion(on, options.rows)
+            by_criterion(on, sizes)
         return
     with also_on_a_page("speed_gpu", "Regression on a GPU", options.write):
         print(f"Friedman1 on {on.name}.\n")
         same_on_both(on)
         print(f"{HEADER}\n|---" + "|--:" * (HEADER.count("|") - 2) + "|", flush=True)
-        for rows in options.rows:
+        for rows in sizes:
             line("sparse, hyperparameters given", rows, on, fixed_sparse())
             line(f"sparse, learnt in {ITERATIONS} iterations", rows, on, sparse())
             if rows <= MOST_ROWS_OF_A_FULL_GP:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from greedygp.persistence import load as load
     from greedygp.persistence import save as save
     from greedygp.rows.cluster import DaskRows as DaskRows
+    from greedygp.rows.device import DeviceRows as DeviceRows
     from greedygp.rows.files import RowSource as RowSource
     from greedygp.sparse.estimator import SparseGPRegressor as SparseGPRegressor
 else:

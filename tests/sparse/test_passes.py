@@ -200,6 +200,8 @@ def test_passes_travel(name, approximation):
 
 def test_rows_at_once(monkeypatch):
     monkeypatch.setattr(passes, "MOST_ROWS", 8192)
-    assert rows_at_once(10, 2, 2.0**31) == 8192
-    assert 256 < rows_at_once(500, 2, 2.0**28) < 8192
-    assert rows_at_once(10_000, 2, 2.0**20) == passes.FEWEST_ROWS
+    backend = Backend(np.zeros(1))
+    backend.threads = 2
+    assert rows_at_once(10, backend, 2.0**31) == 8192
+    assert 256 < rows_at_once(500, backend, 2.0**28) < 8192
+    assert rows_at_once(10_000, backend, 2.0**20) == passes.FEWEST_ROWS

@@ -7,6 +7,7 @@ module                    rows
 :mod:`~.store`            that pass by in chunks, nothing kept: what all stores have in common
 :mod:`~.memory`           in arrays and memory maps
 :mod:`~.files`            in Parquet and CSV files
+:mod:`~.device`           of these, sent to a GPU a chunk at a time
 :mod:`~.cluster`          on the workers of a Dask cluster
 :mod:`~.collections`      Dask's collections: chunks of X, y and weights brought into line
 :mod:`~.survey`           looked at once: finite, counted, the moments of the targets

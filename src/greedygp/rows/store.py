@@ -82,9 +82,12 @@ class Chunk:
 
     def take(self, places: np.ndarray) -> tuple[Array, Array, Array]:
         """Return X, y and weights of some rows."""
-        index = Backend(self.X).integers(places)
-        arrays = (self.X, self.y, self.weights)
-        found = [None if a is None else Backend(a).xp.take(a, index, axis=0) for a in arrays]
+        found = []
+        for array in (self.X, self.y, self.weights):  # weights are on the host
+            if array is not None:
+                backend = Backend(array)
+                array = backend.xp.take(array, backend.integers(places), axis=0)
+            found.append(array)
         return found[0], found[1], found[2]
 
     @property
@@ -121,6 +124,10 @@ class RowStore:
         It is () for one target, (p,) for several columns of them, None where there are no targets.
         """
         raise NotImplementedError
+
+    def on_host(self) -> RowStore:
+        """Return the same rows where they can be looked at without a way back from a device."""
+        return self
 
     def map(
         self, function: Callable[[Chunk], Any], rows: int, watch: Watch | None = None

@@ -65,7 +65,7 @@ class Survey:
 
 def survey(store: RowStore, watch: Watch | None = None) -> Survey:
     """Look at all rows once; raise a ValueError that says where, if they cannot be learnt from."""
-    found = store.reduce(look, ROWS, watch)
+    found = store.on_host().reduce(look, ROWS, watch)
     if found is None:
         raise ValueError("There are no rows: at least one is required.")
     if found.n_used == 0:

@@ -82,7 +82,7 @@ def left_out_of_store(
     memory_limit: float,
 ) -> tuple[Array, Array]:
     """Return mean (n, p) and variance (n,) of all of a store's rows, had each been left out."""
-    rows = rows_at_once(model.size, store.backend.threads, memory_limit)
+    rows = rows_at_once(model.size, store.backend, memory_limit)
     parts = list(store.map(LeftOut(model, scale, noise), rows))
     if not parts:
         raise ValueError("There are no rows to predict.")

@@ -23,6 +23,7 @@ from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.data import WholeData
 from greedygp.hyperparameters import Evaluation
 from greedygp.rows import RowBlock
+from greedygp.rows.store import READ_ROWS
 from greedygp.sparse.gradient import Gradient
 from greedygp.sparse.loo import loo_scale_sum
 from greedygp.sparse.model import SparseModel
@@ -43,10 +44,13 @@ MOST_ROWS, FEWEST_ROWS = 8192, 256  # that go through a pass together
 ARRAYS = 6  # of m entries a row that a pass holds at a time
 
 
-def rows_at_once(size: int, threads: int, memory_limit: float) -> int:
-    """Return how many rows may go through a pass together, with a basis of that size."""
-    rows = memory_limit / (4.0 * ARRAYS * 8.0 * max(size, 1) * threads)
-    return int(min(max(rows, FEWEST_ROWS), MOST_ROWS))
+def rows_at_once(size: int, backend: Backend, memory_limit: float) -> int:
+    """Return how many rows may go through a pass together, with a basis of that size.
+
+    An accelerator is better off with as many as are read at a time.
+    """
+    rows = memory_limit / (4.0 * ARRAYS * 8.0 * max(size, 1) * backend.threads)
+    return int(min(max(rows, FEWEST_ROWS), READ_ROWS if backend.prefers_products else MOST_ROWS))
 
 
 def block_of(model: SparseModel, X: Array, y: Array, weights: Array | None) -> SparseRows:
@@ -161,7 +165,7 @@ def fitted_model(
     model = SparseModel(kernel, noise_variance, approximation, basis, p, backend)
     if model.size:
         model.factorise_prior()
-    rows = rows_at_once(model.size, backend.threads, memory_limit)
+    rows = rows_at_once(model.size, backend, memory_limit)
     V_V, V_y, sums, penalty = whole.reduce(Factors(model, penalised), rows)
     if model.size:
         model.factorise_posterior(V_V)
@@ -211,7 +215,7 @@ class StreamedObjective(AdjustableObjective):
     @property
     def _rows(self) -> int:
         assert self.state is not None
-        return rows_at_once(self.state.size, self.whole.backend.threads, self.memory_limit)
+        return rows_at_once(self.state.size, self.whole.backend, self.memory_limit)
 
     def _judged(
         self, kernel: Any, noise_variance: float, basis: Array, with_gradient: bool
