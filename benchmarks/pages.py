@@ -148,6 +148,25 @@ def _earlier(suite: Suite, records: Sequence[Record]) -> list[str]:
     return found
 
 
+def machines_line(suite: Suite, records: Sequence[Record]) -> list[str]:
+    """Which runs were made on which processor, where there is more than one: do not compare."""
+    by_cpu: dict[str, dict[str, list[str]]] = {}
+    titles = {method.name: method.title for method in suite.methods}
+    for task in suite.tasks:
+        for r in records:
+            if (r["task"], r["status"]) == (task.name, "ok") and r["method"] in titles:
+                methods = by_cpu.setdefault(r["machine"]["cpu"], {}).setdefault(task.title, [])
+                if titles[r["method"]] not in methods:
+                    methods.append(titles[r["method"]])
+    if len(by_cpu) < 2:
+        return []
+    parts = [
+        f"{cpu}: " + "; ".join(f"{task} {', '.join(names)}" for task, names in sets.items())
+        for cpu, sets in by_cpu.items()
+    ]
+    return [f"Seconds of different processors cannot be compared. {'. '.join(parts)}.", ""]
+
+
 def write_page(folder: Path, suite: Suite, lines: Sequence[str]) -> Path:
     """Write the suite's page; returns its path."""
     path = folder / f"{suite.name}.md"

@@ -90,6 +90,7 @@ def render(suite: Suite, records: list[Record], folder: Path) -> Path:
         "",
         *pages.claims_table(claims(records, tasks)),
     ]
+    lines += pages.machines_line(suite, records)
     for metric, (title, digits) in METRICS.items():
         lines += [f"## {title}", "", *both_tables(suite, records, tasks, metric, digits)]
     lines += [

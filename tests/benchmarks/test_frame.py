@@ -227,6 +227,22 @@ def test_the_page_names_runs_of_earlier_settings(go, tmp_path):
     assert "runs of X" not in text
 
 
+def test_seconds_of_different_processors_are_told_apart(go):
+    suite = make_suite()
+    go(suite)
+    records = read_records(suite, go.results)
+    for record in records:
+        record["machine"] = {"cpu": "old"}
+    assert pages.machines_line(suite, records) == []
+    records[0]["machine"] = {"cpu": "new"}  # X on Set A, one of two partitions
+    line, end = pages.machines_line(suite, records)
+    assert line.startswith(
+        "Seconds of different processors cannot be compared. new: Set A X. old: "
+    )
+    assert line.endswith("Set B X, Y.")
+    assert end == ""
+
+
 def test_best_and_worse_is_a_paired_test_on_common_partitions():
     level = {p: 10.0 * p for p in range(8)}
     noise = [0.1, -0.2, 0.15, -0.1, 0.05, 0.2, -0.15, -0.05]
