@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp.exceptions import ClusterError, FitInterrupted
 from greedygp.rows import cluster
-from greedygp.tables import reading, streamed_training
+from greedygp.tables import reading, streamed_training, streaming
 from greedygp.tables.problems import DataProblem, FileProblem
 from greedygp.tables.source import Source
 from greedygp.tables.streamed_training import Means, train_from_files
@@ -169,9 +169,25 @@ class TestSentences:
         rows = table(900).astype({"y": object})
         rows.loc[850, "y"] = "many"
         sources = write(rows, tmp_path)
-        sentence = r"The target 'y' holds numbers, except for 'many' in row 251"
+        sentence = r"2\.csv: The target 'y' holds numbers, except for 'many' in row 251"
         with pytest.raises(DataProblem, match=sentence):
             train_from_files(sources, recipe(task="regression"), Means(2.0**16))
+
+    def test_a_word_of_the_sample_in_a_far_file(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(streamed_training, "FEWEST_ROWS", 50)
+        monkeypatch.setattr(streaming, "MOST_WITNESSED", 5)
+        rows = table(900)
+        sources = write(rows, tmp_path)
+        sample = look_at(sources, "y", 0, (50, 0)).sample
+        late = sample[sample.index >= 200]
+        place = next(k for k in late.index if (sample.index == k).sum() == 1)
+        of_parts = rows.a.to_numpy().reshape(3, 300)[:, place]
+        part = int(np.flatnonzero(np.isclose(of_parts, late.a[place]))[0])
+        rows = rows.astype({"a": object})
+        rows.loc[300 * part + place, "a"] = "many"
+        sources = write(rows, tmp_path)
+        with pytest.raises(DataProblem, match=rf"{part}\.csv: .*'many' in row {place + 1}"):
+            train_from_files(sources, recipe(), Means(2.0**16))
 
     @pytest.mark.parametrize("task", ["regression", "classification"])
     @pytest.mark.parametrize("parts", [1, 3])

@@ -22,7 +22,16 @@ from greedygp.tables.families import family_named, make, name_columns, short_nam
 from greedygp.tables.model import TableModel
 from greedygp.tables.problems import DataProblem, TableProblem
 from greedygp.tables.source import Source
-from greedygp.tables.streaming import KEY, FileRows, Look, Watch, columns_of, look_at, look_at_file
+from greedygp.tables.streaming import (
+    KEY,
+    FileRows,
+    Look,
+    Watch,
+    columns_of,
+    files_with,
+    look_at,
+    look_at_file,
+)
 from greedygp.tables.targets import numbers_of, take_target
 from greedygp.tables.training import (
     Prepared,
@@ -78,7 +87,7 @@ def train_from_files(
     rows = look.to_decide_by()
     learnt_from = np.flatnonzero(rows[KEY] < limit)
     taken = rows.drop(columns=[KEY, recipe.target, *recipe.drop])
-    with _rows_of(sources):
+    with _rows_of(sources, rows[KEY], recipe.seed):
         target = take_target(rows, recipe.target, recipe.task)
         if target.task == "classification":
             return _of_sample(rows.drop(columns=KEY), recipe, callbacks, known, look)
@@ -88,7 +97,9 @@ def train_from_files(
     store = FileRows(
         sources, encoder, recipe.target, bool(grouped), recipe.seed, limit, means.watch
     )
-    known_y = store.numbers(held_out)  # or a sentence, before anything is learnt
+    keys = look.held_out[KEY]
+    with _rows_of(sources, keys[keys >= limit], recipe.seed):
+        known_y = store.numbers(held_out)  # or a sentence, before anything is learnt
     estimator = _estimator(recipe, means, store.n_features)
     if callbacks:
         estimator.set_callbacks(*callbacks)
@@ -113,13 +124,17 @@ def train_from_files(
 
 
 @contextmanager
-def _rows_of(sources: list[Source]) -> Iterator[None]:
-    """Where a sentence names a row of one of several files, say that each counts its own."""
+def _rows_of(sources: list[Source], keys: Any, seed: int) -> Iterator[None]:
+    """Where a sentence names a row of several files, say of which, or that each counts its own."""
     try:
         yield
     except DataProblem as error:
-        if len(sources) < 2 or re.search(r" row \d", str(error)) is None:
+        row = re.search(r" row (\d+)", str(error))
+        if len(sources) < 2 or row is None:
             raise
+        files = files_with(int(row[1]) - 1, keys, sources, seed)
+        if len(files) == 1:
+            raise DataProblem(f"{files[0].name}: {error}") from error
         raise DataProblem(f"{error} Rows are counted in each file by itself.") from error
 
 

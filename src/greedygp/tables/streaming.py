@@ -150,11 +150,26 @@ def columns_of(source: Source) -> list[str]:
 
 def keyed(source: Source, seed: int, number: int) -> Iterator[tuple[pandas.DataFrame, np.ndarray]]:
     """Yield a file's rows, numbered from 0 by their index, with their keys."""
-    rng, first = np.random.default_rng([seed, number]), 0
+    rng, first = keys_of(seed, number), 0
     for table in chunks(source):
         table.index = range(first, first + len(table))
         yield table, rng.random(len(table))
         first += len(table)
+
+
+def keys_of(seed: int, number: int) -> np.random.Generator:
+    """Return what draws the keys of a file's rows, one after the other."""
+    return np.random.default_rng([seed, number])
+
+
+def files_with(place: int, keys: pandas.Series, sources: list[Source], seed: int) -> list[Source]:
+    """Return the files whose row at that place is among rows with these keys."""
+    kept = set(keys[keys.index == place])
+    return [
+        source
+        for number, source in enumerate(sources)
+        if keys_of(seed, number).random(place + 1)[-1] in kept
+    ]
 
 
 def _smallest(rows: pandas.DataFrame, count: int) -> pandas.DataFrame:
