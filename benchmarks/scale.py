@@ -271,10 +271,15 @@ def run(tasks: Sequence[str], again: bool, repeats: int = REPEATS) -> None:
             text=True,
             check=True,
         )
-        found = json.loads(done.stdout.splitlines()[-1])
+        found = json.loads(done.stdout.splitlines()[-1]) | _circumstances()
         path.parent.mkdir(parents=True, exist_ok=True)
         frame.write_atomically(path, json.dumps(found, indent=1) + "\n")
         print(f"{task}: {found}", flush=True)
+
+
+def _circumstances() -> dict[str, Any]:
+    """Return the processor, and how many programs waited for it on average of a quarter hour."""
+    return {"cpu": frame.machine()["cpu"], "load": round(os.getloadavg()[2], 1)}
 
 
 def show() -> None:
@@ -294,6 +299,13 @@ def show() -> None:
         )
     if "workers" in found:
         _show_workers(found["workers"])
+    by_cpu: dict[str, list[str]] = {}
+    for task in filter(found.__contains__, TASKS):
+        line = found[task]
+        busy = f" (load {line['load']})" if "load" in line else ""
+        by_cpu.setdefault(line.get("cpu", "unknown"), []).append(f"`{task}`{busy}")
+    recorded = "; ".join(f"{cpu}: {', '.join(tasks)}" for cpu, tasks in by_cpu.items())
+    print(f"\nRecorded on {recorded}. The page was printed on the machine below.")
 
 
 def _show_rows(found: dict[str, Any]) -> None:

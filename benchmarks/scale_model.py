@@ -4,9 +4,10 @@
     python -m benchmarks.scale_model --rows 1e9 --workers 100          # one line
     python -m benchmarks.scale_model --write                           # docs/results/scale_model.md
 
-The rates (multiply-adds and exponentials a second, one thread) are measured when the program
-starts. For each row and m basis vectors of D features, a posterior takes m^2 multiply-adds, a value
-and gradient by a leave-one-out measure takes 5.5 m^2; see docs/cost_model.md.
+The rates (multiply-adds of products and of triangular solves, exponentials; one thread) are
+measured when the program starts. For each row and m basis vectors, a posterior takes m^2 / 2
+multiply-adds of either kind, a value and gradient by a leave-one-out measure 3.5 m^2 of solves and
+2.75 m^2 of products; see docs/cost_model.md.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import frame
 from benchmarks.printed_page import also_on_a_page
+from greedygp.triangular import solve_in_place
 
 PASSES = 3  # of a value and gradient by a leave-one-out measure
 SECONDS_A_CHUNK = 3e-3  # of client and scheduler, for a task and its share of the tree
@@ -46,16 +48,22 @@ class Rates:
     """What one thread does in a second."""
 
     products: float  # multiply-adds
+    solves: float  # multiply-adds of triangular solves
     exponentials: float
 
     @classmethod
     def measured(cls) -> Rates:
         rng = np.random.default_rng(0)
+        factor, room = (
+            np.tril(rng.uniform(size=(200, 200))) + 200 * np.eye(200),
+            np.empty((200, ROWS_AT_ONCE)),
+        )
         square, V = rng.uniform(size=(200, 200)), rng.uniform(size=(200, ROWS_AT_ONCE))
         with threadpool_limits(limits=1):
             product = _seconds(lambda: square @ V)
+            solve = _seconds(lambda: solve_in_place(factor, V, False, room))
             exponential = _seconds(lambda: np.exp(-V))
-        return cls(200 * V.size / product, V.size / exponential)
+        return cls(200 * V.size / product, 100 * V.size / solve, V.size / exponential)
 
 
 def _seconds(work) -> float:
@@ -83,15 +91,17 @@ class Cost:
 
     @property
     def posterior(self) -> float:
-        return self._seconds(1.0 * self.basis**2, 1)
+        return self._seconds(0.5, 0.5, 1)
 
     @property
     def gradient(self) -> float:
-        return self._seconds(5.5 * self.basis**2, PASSES)
+        return self._seconds(3.5, 2.75, PASSES)
 
-    def _seconds(self, products_a_row: float, passes: int) -> float:
+    def _seconds(self, solves: float, products: float, passes: int) -> float:
+        """Return seconds of so many m^2 multiply-adds a row."""
         kernels = passes * self.basis
-        a_row = (products_a_row + kernels * self.features) / self.rates.products
+        a_row = solves * self.basis**2 / self.rates.solves
+        a_row += (products * self.basis**2 + kernels * self.features) / self.rates.products
         a_row += kernels / self.rates.exponentials
         return self.rows * a_row / self.workers + passes * self.chunks * SECONDS_A_CHUNK
 
@@ -124,9 +134,9 @@ class Cost:
 
 def table(rates: Rates, cases: Sequence[tuple]) -> None:
     print(
-        f"One thread: {rates.products / 1e9:.1f} billion multiply-adds and "
-        f"{rates.exponentials / 1e6:.0f} million exponentials a second. Chunks of a million "
-        f"rows.\n\n{HEADER}\n{'|--:' * (HEADER.count('|') - 1)}|"
+        f"One thread, in a second: {rates.products / 1e9:.1f} billion multiply-adds of products, "
+        f"{rates.solves / 1e9:.1f} of triangular solves, {rates.exponentials / 1e6:.0f} million "
+        f"exponentials. Chunks of a million rows.\n\n{HEADER}\n{'|--:' * (HEADER.count('|') - 1)}|"
     )
     for rows, basis, features, workers in cases:
         cost = Cost(rates, rows, basis, features, workers)
