@@ -22,6 +22,7 @@ from greedygp.messages import shown
 from greedygp.rows import RowStore
 
 __all__ = [
+    "check_brings_targets",
     "check_choice",
     "check_classification_data",
     "check_features",
@@ -270,6 +271,15 @@ def _check_finite(name: str, array: Array) -> None:
         raise ValueError(f"Input {name} contains NaN; impute or remove those rows.")
     if not bool(xp.all(xp.isfinite(array))):
         raise ValueError(f"Input {name} contains infinity; remove those rows.")
+
+
+def check_brings_targets(X: RowStore, y: Any, sample_weight: Any) -> None:
+    """Raise if targets or weights are given beside rows that have their own."""
+    if y is not None or sample_weight is not None:
+        raise ValueError(
+            f"X brings its own targets and weights (it is a {type(X).__name__}); leave y and "
+            "sample_weight out."
+        )
 
 
 def check_store(estimator: Any, store: RowStore, with_targets: bool = True) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedygp import GPRegressor, RowSource, SparseGPClassifier, SparseGPRegressor
+from greedygp import FastGCVRegressor, GPRegressor, RowSource, SparseGPRegressor
 from greedygp.kernels import Gaussian
 from greedygp.rows import files, survey
 from greedygp.rows.files import files_of
@@ -296,7 +296,7 @@ class TestSentences:
     def test_estimators_that_hold_all_rows(self, tmp_path):
         source = RowSource(write(table(90), tmp_path, "csv"), target="y")
         sentence = r"X is a RowSource, .*{} needs arrays here: .*everything\(\)"
-        for kind in (GPRegressor, SparseGPClassifier):
+        for kind in (GPRegressor, FastGCVRegressor):
             with pytest.raises(TypeError, match=sentence.format(kind.__name__)):
                 kind().fit(source, None)
         model = SparseGPRegressor(max_basis=5, max_iter=1).fit(source)

@@ -14,12 +14,19 @@ from greedygp.classification.fitting import ClassifierFit
 from greedygp.classification.learning import LearntClassifier
 from greedygp.classification.parameters import check_parameters
 from greedygp.classification.probabilities import ProbabilityMixin
+from greedygp.classification.sampled import Sample
 from greedygp.classification.weights import used_rows
 from greedygp.exceptions import FitInterrupted
 from greedygp.inputs import HolesMixin
 from greedygp.kernels import Kernel
 from greedygp.progress import Deadline, FitProgress
-from greedygp.validation import check_classification_data, check_weights
+from greedygp.rows import RowStore
+from greedygp.validation import (
+    check_brings_targets,
+    check_classification_data,
+    check_store,
+    check_weights,
+)
 from greedygp.versions import CallbackSupportMixin, with_callbacks
 
 __all__ = ["SparseGPClassifier"]
@@ -183,12 +190,14 @@ class SparseGPClassifier(
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose a basis and fit.
 
         Parameters
         ----------
         X : (n, D) array-like
+            Or a :class:`~greedygp.RowSource` or :class:`~greedygp.DaskRows`, which have targets and
+            weights, too: at most 100,000 random rows of it are learnt from.
         y : (n,) array-like
             Labels: numbers or strings, of at least two classes.
         sample_weight : (n,) array-like, optional
@@ -202,7 +211,14 @@ class SparseGPClassifier(
         check_parameters(self)
         deadline = Deadline.after(self.time_limit)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        sample = None
+        if isinstance(X, RowStore):
+            check_brings_targets(X, y, sample_weight)
+            sample, store = Sample(X, rng), X
+            X, y, sample_weight = sample.X, sample.y, sample.weights
         X, y, self.classes_ = check_classification_data(self, X, y)
+        if sample is not None:
+            check_store(self, store)  # the features' names
         given = {"X": X, "y": self.classes_[y], "metadata": {"sample_weight": sample_weight}}
         weights = check_weights(sample_weight, X)
         used, weights = used_rows(self.class_weight, self.classes_, y, weights)
@@ -212,7 +228,8 @@ class SparseGPClassifier(
         models = fit.run(progress)
         progress.end(lambda: {"_posteriors": fit.posteriors})
         self._posteriors = fit.posteriors
-        self._store(models, np.flatnonzero(used))
+        places = np.flatnonzero(used)
+        self._store(models, places if sample is None else sample.places[places])
         if any(model.was_interrupted for model in models):
             raise FitInterrupted(type(self).__name__)
         advice.warn(advice.of_classifier(self, X_used))

@@ -10,8 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from greedygp.arrays import to_numpy
 from greedygp.classification.posterior import Posterior
+from greedygp.rows import RowStore
+from greedygp.rows.store import one_ahead
+from greedygp.rows.survey import check_inputs
 from greedygp.summary import SummaryMixin
-from greedygp.validation import check_predict_inputs
+from greedygp.validation import check_predict_inputs, check_predict_store
 
 __all__ = ["ProbabilityMixin"]
 
@@ -30,7 +33,7 @@ class ProbabilityMixin(SummaryMixin):
 
         Parameters
         ----------
-        X : (N, D) array-like
+        X : (N, D) array-like, or RowSource
 
         Returns
         -------
@@ -79,7 +82,17 @@ class ProbabilityMixin(SummaryMixin):
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return a column for each posterior."""
-        X = self._inputs(X)
+        if not isinstance(X, RowStore):
+            return self._scores_of(self._inputs(X))
+        check_is_fitted(self, "_posteriors")
+        check_predict_store(self, X)
+        parts = [self._scores_of(check_inputs(chunk)) for chunk in one_ahead(X.chunks())]
+        if not parts:
+            raise ValueError("There are no rows to predict.")
+        return np.concatenate(parts)
+
+    def _scores_of(self, X: Any) -> np.ndarray:
+        X = to_numpy(X).astype(np.float64, copy=False)
         return np.stack([posterior.score(X) for posterior in self._posteriors], axis=1)
 
     def _inputs(self, X: Any) -> np.ndarray:

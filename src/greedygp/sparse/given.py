@@ -22,6 +22,7 @@ from greedygp.rows.collections import is_dask
 from greedygp.rows.memory import is_mapped
 from greedygp.sparse.parameters import LARGEST_BASIS
 from greedygp.validation import (
+    check_brings_targets,
     check_store,
     check_training_data,
     check_weight_sizes,
@@ -37,11 +38,7 @@ FEWEST_ROWS = 1000  # that are selected from, whatever the memory
 def store_of(X: Any, y: Any = None, sample_weight: Any = None) -> RowStore | None:
     """Return where rows live that are not to be held all at once; None: they are in memory."""
     if isinstance(X, RowStore):
-        if y is not None or sample_weight is not None:
-            raise ValueError(
-                "X brings its own targets and weights (it is a "
-                f"{type(X).__name__}); leave y and sample_weight out."
-            )
+        check_brings_targets(X, y, sample_weight)
         return X
     if is_dask(X):
         return DaskRows(X, y, sample_weight)
