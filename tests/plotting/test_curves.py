@@ -5,8 +5,10 @@ import pytest
 from scipy.stats import norm
 from sklearn.datasets import make_friedman1
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from greedygp import SparseGPRegressor
 from greedygp.plotting.curves import (
@@ -19,6 +21,7 @@ from greedygp.plotting.curves import (
     slopes,
 )
 from greedygp.plotting.slices import feature_places, slice_of
+from greedygp.threads import thread_count
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +107,26 @@ def test_learning_traces(fitted):
     assert [t.name for t in learning_traces(Dense())] == ["objective", "gradient norm"]
 
 
+class CountsThreads(LinearRegression):
+    """Notes how many threads there are to predict with."""
+
+    threads: set = set()
+
+    def predict(self, X):
+        self.threads.add(thread_count())
+        return super().predict(X)
+
+
+def test_slopes_take_one_thread():
+    """On two cores beside another program, 500 columns took four times as long on two threads."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = CountsThreads().fit(X, X[:, 0])
+    with threadpool_limits(2, user_api="blas"):
+        slopes(model, X)
+    assert model.threads == {1}
+
+
 def test_slopes_of_a_line_and_of_classes():
-    from sklearn.linear_model import LinearRegression, LogisticRegression
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3)) * [1.0, 10.0, 1.0]

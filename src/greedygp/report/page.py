@@ -18,6 +18,7 @@ from greedygp.report.subject import Figure, Subject
 from greedygp.report.verdict import Answer, verdict
 from greedygp.tables.evaluation import baseline_of_classes, baseline_of_numbers
 from greedygp.tables.training import Trained, scores_of
+from greedygp.threads import serial_blas
 
 __all__ = ["page"]
 
@@ -48,7 +49,8 @@ def page(trained: Trained, judged_on: str) -> str:
         Which rows the predictions are of, in words.
     """
     subject = Subject(trained)
-    figures = figures_of(subject)
+    with serial_blas(1):  # thousands of predictions of a few hundred rows
+        figures = figures_of(subject)
     anchors = "".join(f'<a href="#{f.key}">{escape(f.title)}</a>' for f in figures)
     title = f"{trained.model.target}, predicted by {trained.model.facts.get('model', 'a model')}"
     assets = files("greedygp.report")
