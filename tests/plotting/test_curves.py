@@ -127,7 +127,6 @@ def test_slopes_take_one_thread():
 
 
 def test_slopes_of_a_line_and_of_classes():
-
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3)) * [1.0, 10.0, 1.0]
     y = 2.0 * X[:, 0] + 0.1 * X[:, 1]
