@@ -428,3 +428,13 @@ def test_the_choice_of_a_block_is_measured(monkeypatch, capsys):
         f"| {way}" for way in speed_blocks.WAYS
     ]
     assert all(line.endswith("| no data |") for line in lines[-3:])
+
+
+def test_variances_of_another_solver_are_not_shown_as_gbcds():
+    old = {"method": "gbcd", "metrics": {"variance_seconds": 1.0}}
+    new = {"method": "gbcd", "metrics": {"variance_seconds": 1.0, "variance_cpu_seconds": 0.5}}
+    other = {"method": "pcg", "metrics": {"variance_seconds": 1.0}}
+    shown = full_gp_beside_sparse.own_variances([old, new, other], "variance_seconds")
+    assert shown == [new, other]
+    assert "is missing" in full_gp_beside_sparse.missing_variances([old, other])
+    assert full_gp_beside_sparse.missing_variances([new, other]) == ""
