@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedygp import DeviceRows, RowSource, SparseGPRegressor
+from greedygp import DaskRows, DeviceRows, RowSource, SparseGPRegressor
 from greedygp.arrays import Backend, to_numpy
 from greedygp.kernels import Gaussian
 from greedygp.rows import ArrayRows, memory, survey
@@ -124,6 +124,48 @@ class TestFit:
         mean = other.predict(there)
         assert mean.dtype == torch.float32
         assert_allclose(to_numpy(mean), fitted(X, Y, **FIXED).predict(X), rtol=0.01, atol=0.1)
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(
+        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as client:
+        yield client
+
+
+class TestCluster:
+    """Workers with a device each."""
+
+    def rows(self, client, *arrays):
+        da = pytest.importorskip("dask.array")
+        chunked = (
+            None if a is None else da.from_array(a, chunks=(130, *a.shape[1:])) for a in arrays
+        )
+        return DaskRows(*chunked, client=client, device="cpu")
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_as_an_array(self, client, weighted):
+        X, y, weights = data()
+        arrays = X, y, weights if weighted else None
+        model = fitted(*arrays, **FIXED)
+        there = self.rows(client, *arrays)
+        worked_on = list(there.map(lambda chunk: type(chunk.X), 100))
+        assert set(worked_on) == {torch.Tensor}
+        assert isinstance(next(there.chunks()).X, torch.Tensor)
+        other = fitted(there, **FIXED)
+        assert_array_equal(other.basis_indices_, model.basis_indices_)
+        assert_same(other, model, torch.asarray(X), X)
+        for got, expected in zip(other.loo_predict(there), model.loo_predict()):
+            assert_allclose(got.compute(), expected, rtol=1e-8, atol=1e-8)
+
+    def test_learning_in_passes(self, client):
+        X, y, weights = data()
+        options = {"learning_rows": None, "memory_limit": 0, "noise_model": "constant"}
+        model = fitted(X, y, weights, **options)
+        other = fitted(self.rows(client, X, y, weights), **options)
+        assert_allclose(other.objective_value_, model.objective_value_, rtol=0, atol=1e-5)
 
 
 def test_a_gpu_takes_more_rows_at_once():

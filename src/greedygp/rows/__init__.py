@@ -9,6 +9,7 @@ module                    rows
 :mod:`~.files`            in Parquet and CSV files
 :mod:`~.device`           of these, sent to a GPU a chunk at a time
 :mod:`~.cluster`          on the workers of a Dask cluster
+:mod:`~.work`             what those workers do
 :mod:`~.collections`      Dask's collections: chunks of X, y and weights brought into line
 :mod:`~.survey`           looked at once: finite, counted, the moments of the targets
 ========================  =========================================================================

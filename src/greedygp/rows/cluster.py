@@ -8,8 +8,9 @@ the same sums on any number of workers. A lost worker costs the tasks that it ha
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,9 @@ from greedygp.rows.collections import (
     is_dask,
     names_of,
 )
-from greedygp.rows.store import Chunk, RowStore, Watch, joined, plus
-from greedygp.threads import serial_blas
+from greedygp.rows.device import backend_of, sent, sent_chunk
+from greedygp.rows.store import Chunk, RowStore, Watch, joined
+from greedygp.rows.work import added, alone, count_used, mapped, reduced, taken
 
 __all__ = ["Cluster", "DaskRows"]
 
@@ -56,6 +58,10 @@ class DaskRows(RowStore):
         A weight of w means the row w times.
     client : distributed.Client or None
         None: the current one.
+    device : str, torch.device or None
+        Of each worker, and here, where a sample selects and learns: "cuda", say. Give a worker a
+        GPU of its own by `CUDA_VISIBLE_DEVICES`. Chunks go to it from the worker's memory as they
+        are worked on. None: NumPy.
 
     Examples
     --------
@@ -71,7 +77,14 @@ class DaskRows(RowStore):
     >>> client.close()
     """
 
-    def __init__(self, X: Any, y: Any = None, sample_weight: Any = None, client: Any = None):
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        client: Any = None,
+        device: Any = None,
+    ):
         if not is_dask(X):
             raise TypeError(
                 f"X must be a Dask array or dataframe; got {type(X).__name__}. Make one of it, or "
@@ -82,7 +95,10 @@ class DaskRows(RowStore):
         self.y, self.weights = as_targets("y", y), as_targets("sample_weight", sample_weight)
         self.n_features = len(X.columns) if X.ndim == 2 and hasattr(X, "columns") else X.shape[-1]
         self.feature_names = names_of(X)
+        self.device = device
         self.backend = Backend(np.empty(0, dtype_of(X)))
+        if device is not None:
+            self.backend = backend_of(device, self.backend.epsilon)
         self._blocks: list[Any] | None = None
         self._lengths: list[int] = []
 
@@ -131,7 +147,7 @@ class DaskRows(RowStore):
         starts = np.cumsum([0, *found.lengths])
         make = delayed(chunk_of, pure=False)
         blocks = [
-            make(X, y, weights, Place(number, names, self.backend.dtype, int(starts[number])))
+            make(X, y, weights, Place(number, names, dtype_of(self.X), int(starts[number])))
             for number, (X, y, weights) in enumerate(found.parts)
         ]
         bytes_of_row = 8.0 * (self.n_features + 1 + (found.n_targets or 0))
@@ -141,23 +157,29 @@ class DaskRows(RowStore):
 
     # --- what a store does ---------------------------------------------------------------------
 
+    def on_host(self) -> RowStore:
+        other = copy.copy(self)
+        other.device, other.backend = None, Backend(np.empty(0, dtype_of(self.X)))
+        return other
+
     def chunks(self) -> Iterator[Chunk]:
         """Yield the chunks themselves, fetched one after the other."""
         cluster = self.cluster
         for block in self.blocks:
-            yield cluster.result(cluster.client.compute(block))
+            chunk = cluster.result(cluster.client.compute(block))
+            yield chunk if self.device is None else sent_chunk(chunk, self.backend)
 
     def map(
         self, function: Callable[[Chunk], Any], rows: int, watch: Watch | None = None
     ) -> Iterator[Any]:
         from dask import delayed
 
-        cluster, work = self.cluster, delayed(_mapped, pure=False)
-        sent = delayed(function, pure=False, traverse=False)
+        cluster, work = self.cluster, delayed(mapped, pure=False)
+        given = delayed(function, pure=False, traverse=False)
         blocks, group = self.blocks, AHEAD * cluster.threads
         for begin in range(0, len(blocks), group):
             part = slice(begin, begin + group)
-            tasks = [work(sent, block, rows) for block in blocks[part]]
+            tasks = [work(given, block, rows, self.device) for block in blocks[part]]
             for length, found in zip(self.lengths[part], cluster.values(tasks), strict=True):
                 yield from found
                 if watch is not None:
@@ -168,9 +190,9 @@ class DaskRows(RowStore):
     ) -> Any:
         from dask import delayed
 
-        work, add = delayed(_reduced, pure=False), delayed(_added, pure=False)
-        sent = delayed(function, pure=False, traverse=False)
-        parts = [work(sent, block, rows) for block in self.blocks]
+        work, add = delayed(reduced, pure=False), delayed(added, pure=False)
+        given = delayed(function, pure=False, traverse=False)
+        parts = [work(given, block, rows, self.device) for block in self.blocks]
         while len(parts) > 1:
             groups = range(0, len(parts), FAN_IN)
             parts = [add(parts[begin : begin + FAN_IN]) for begin in groups]
@@ -184,17 +206,19 @@ class DaskRows(RowStore):
 
         counts = self.lengths
         if self.weights is not None:
-            count = delayed(_n_used, pure=False)
+            count = delayed(count_used, pure=False)
             counts = self.cluster.values([count(block) for block in self.blocks])
         starts = np.cumsum([0, *counts])
         ends = np.searchsorted(places, starts)
-        take, tasks = delayed(_taken, pure=False), []
+        take, tasks = delayed(taken, pure=False), []
         for number, block in enumerate(self.blocks):
             local = places[ends[number] : ends[number + 1]] - starts[number]
             if len(local):
                 tasks.append(take(block, local))
         columns = list(zip(*self.cluster.values(tasks), strict=True))
         X, y, weights, numbers = (joined(column) for column in columns)
+        if self.device is not None:
+            X, y = sent(X, self.backend), sent(y, self.backend)
         return X, y, weights, numbers
 
     def lazily(self, function: Callable[[Chunk], np.ndarray], shape: tuple[int, ...]) -> Any:
@@ -202,46 +226,13 @@ class DaskRows(RowStore):
         import dask.array as da
         from dask import delayed
 
-        work = delayed(function, pure=False, traverse=False)
+        work, given = delayed(alone, pure=False), delayed(function, pure=False, traverse=False)
         return da.concatenate(
             [
-                da.from_delayed(work(block), (length, *shape), self.backend.dtype)
+                da.from_delayed(work(given, block, self.device), (length, *shape), dtype_of(self.X))
                 for block, length in zip(self.blocks, self.lengths, strict=True)
             ]
         )
-
-
-# --- what workers do -----------------------------------------------------------------------------
-
-
-def _mapped(function: Callable[[Chunk], Any], chunk: Chunk, rows: int) -> list[Any]:
-    with serial_blas(1):  # the worker's threads have a task each
-        return [function(piece) for piece in chunk.pieces(rows)]
-
-
-def _reduced(function: Callable[[Chunk], Any], chunk: Chunk, rows: int) -> Any:
-    total = None
-    with serial_blas(1):
-        for piece in chunk.pieces(rows):
-            total = plus(total, function(piece))
-    return total
-
-
-def _added(parts: Sequence[Any]) -> Any:
-    total = None
-    for part in parts:
-        total = plus(total, part)
-    return total
-
-
-def _n_used(chunk: Chunk) -> int:
-    return len(chunk) if chunk.used is None else len(chunk.used)
-
-
-def _taken(chunk: Chunk, places: np.ndarray) -> tuple:
-    """Return X, y, weights of some rows of positive weight, and their places among all."""
-    places = places if chunk.used is None else chunk.used[places]
-    return *chunk.take(places), chunk.start + places
 
 
 # --- the cluster ---------------------------------------------------------------------------------

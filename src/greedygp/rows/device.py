@@ -17,7 +17,7 @@ from greedygp.arrays import Array, Backend, as_array, is_foreign
 from greedygp.rows.memory import ArrayRows
 from greedygp.rows.store import Chunk, RowStore
 
-__all__ = ["DeviceRows"]
+__all__ = ["DeviceRows", "backend_of", "sent", "sent_chunk"]
 
 
 class DeviceRows(RowStore):
@@ -60,7 +60,7 @@ class DeviceRows(RowStore):
         self.rows = X if isinstance(X, RowStore) else ArrayRows(as_array(X), y, sample_weight)
         self.n_features, self.feature_names = self.rows.n_features, self.rows.feature_names
         self.keeps_left_out = self.rows.keeps_left_out
-        self.backend = _backend(device, self.rows.backend.epsilon)
+        self.backend = backend_of(device, self.rows.backend.epsilon)
 
     def check(self) -> tuple[int, ...] | None:
         return self.rows.check()
@@ -70,26 +70,31 @@ class DeviceRows(RowStore):
 
     def chunks(self) -> Iterator[Chunk]:
         for chunk in self.rows.chunks():
-            X, y = (self._sent(array) for array in (chunk.X, chunk.y))
-            yield replace(chunk, X=X, y=y)
+            yield sent_chunk(chunk, self.backend)
 
     def gather(self, places: np.ndarray) -> tuple[Array, Array, Array, np.ndarray]:
         X, y, weights, numbers = self.rows.gather(places)
-        return self._sent(X), self._sent(y), weights, numbers
-
-    def _sent(self, values: np.ndarray | None) -> Array:
-        """Return host values on the device; to a GPU they go while it is at work."""
-        if values is None:
-            return None
-        import torch
-
-        on_gpu = self.backend.prefers_products
-        held = torch.empty(values.shape, dtype=self.backend.dtype, pin_memory=on_gpu)
-        held.numpy()[...] = values
-        return held.to(self.backend.device, non_blocking=on_gpu)
+        return sent(X, self.backend), sent(y, self.backend), weights, numbers
 
 
-def _backend(device: Any, epsilon: float) -> Backend:
+def sent_chunk(chunk: Chunk, backend: Backend) -> Chunk:
+    """Return a chunk with inputs and targets on a device; weights stay."""
+    return replace(chunk, X=sent(chunk.X, backend), y=sent(chunk.y, backend))
+
+
+def sent(values: np.ndarray | None, backend: Backend) -> Array:
+    """Return host values on a device; to a GPU they go while it is at work."""
+    if values is None:
+        return None
+    import torch
+
+    on_gpu = backend.prefers_products
+    held = torch.empty(values.shape, dtype=backend.dtype, pin_memory=on_gpu)
+    held.numpy()[...] = values
+    return held.to(backend.device, non_blocking=on_gpu)
+
+
+def backend_of(device: Any, epsilon: float) -> Backend:
     """Return that of a device, in the precision whose rounding error is `epsilon`."""
     try:
         import torch
