@@ -356,6 +356,15 @@ def _show_workers(line: dict[str, Any]) -> None:
         shares[words] = gains[0] / gains[1]
     said = ", ".join(f"{share:.2f} {words}" for words, share in shares.items())
     print(f"\nSpeed-up of value and gradient as a share of that of bare products: {said}.")
+    each = line["cpu_seconds_of_the_busiest"]
+    one, two, bare_one, bare_two = (
+        np.array(each[f"{work}_{workers}"]) for work in ("passes", "products") for workers in (1, 2)
+    )
+    ratios = (one / two) / (bare_one / bare_two)
+    print(
+        f"By the processor, in single repeats: {', '.join(f'{ratio:.2f}' for ratio in ratios)}. "
+        "Where other programs have the cores, the clock tells little."
+    )
 
 
 def _time(line: dict[str, Any]) -> str:
