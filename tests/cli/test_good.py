@@ -13,7 +13,11 @@ import pytest
 
 import greedygp
 from cli.program import QUICK, Program, houses
+from greedygp.cli.compare import _named, compare
+from greedygp.tables.comparison import candidates
 from greedygp.tables.families import families
+from greedygp.tables.problems import DataProblem
+from greedygp.tables.training import Recipe
 
 WRITERS = {
     "t.csv": lambda table, path: table.to_csv(path, index=False),
@@ -249,7 +253,7 @@ def test_info_of_a_model_from_python(tmp_path):
 
 def test_compare(program):
     houses(60).to_csv(program.folder / "h.csv", index=False)
-    only = ["--only", "sparsegp", "--only", "bayesian ridge", "--only", "mean"]
+    only = ["--only", "SparseGPRegressor", "--only", "ridge", "--only", "mean", "--only", "mean"]
     result = program.json("compare", "h.csv", "--target", "price", "--folds", "2", *only, *QUICK)
     names = [line["model"] for line in result["models"]]
     assert names[-1] == "mean"
@@ -257,6 +261,23 @@ def test_compare(program):
     assert all(line["failed"] is None for line in result["models"])
     assert result["models"][0]["scores"]["nmse"] < 0.5
     assert program.files() == ["h.csv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [("boosted-trees", "boosted trees"), ("forest", "random forest"), ("GPRegressor", "gp")],
+)
+def test_names_of_models_to_compare(name, model):
+    models = ["autogp", "sparsegp", "gp", "localridge", "bayesian ridge", "random forest"]
+    assert _named(name, [*models, "boosted trees"]) == model
+    with pytest.raises(DataProblem, match="no model 'lasso' to compare; the models are 'autogp', "):
+        _named("lasso", models)
+
+
+def test_examples_of_help_name_models_that_there_are():
+    named = re.findall(r"--only (\w+)", compare.epilog)
+    models = candidates("regression", Recipe("price"))
+    assert [_named(name, models) for name in named] == ["sparsegp", "bayesian ridge"]
 
 
 def test_compare_leaves_out_slow_models_and_says_so(program):

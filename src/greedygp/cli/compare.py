@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -88,18 +89,26 @@ def _chosen(
 ) -> tuple[list[str], list[str]]:
     """Return the names of the models to compare, and of those that are left out as too slow."""
     from greedygp.tables.comparison import CHOOSES, slow_ones
-    from greedygp.tables.problems import DataProblem, did_you_mean
 
-    for name in options["only"]:
-        if name not in models:
-            hint = did_you_mean(name, list(models)).replace("its columns", "the models")
-            raise DataProblem(f"There is no model {name!r} to compare; {hint}")
     if options["only"]:
-        return list(options["only"]), []
+        return list(dict.fromkeys(_named(name, models) for name in options["only"])), []
     names = [name for name in models if name != CHOOSES]
     rows = int(len(ready.rows) * (1.0 - 1.0 / options["folds"]))
     slow = [] if options["slow"] else slow_ones(names, rows)
     return [name for name in names if name not in slow], slow
+
+
+def _named(name: str, models: Iterable[str]) -> str:
+    """Return the model that is meant by its name, a word of it, or the name of its class."""
+    from greedygp.tables.families import short_name
+    from greedygp.tables.problems import DataProblem, did_you_mean
+
+    wanted = short_name(name).replace("-", " ").replace("_", " ")
+    for model in models:
+        if wanted in (model, *model.split()):
+            return model
+    hint = did_you_mean(name, list(models)).replace("its columns", "the models")
+    raise DataProblem(f"There is no model {name!r} to compare; {hint}")
 
 
 def _judge(
