@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from greedygp.left_out_rows import LeftOutRows
 from greedygp.noise import (
     FURTHEST,
     LARGEST,
     SHAPES,
-    LeftOutRows,
     NoiseFeatures,
     NoiseFunction,
     Shape,

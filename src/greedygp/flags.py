@@ -26,8 +26,9 @@ from greedygp.data import TrainingData
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.full_gp import factor_and_solve
 from greedygp.hyperparameters import Point
+from greedygp.left_out_rows import LeftOutRows
 from greedygp.minimise import Minimum
-from greedygp.noise import FEWEST_ROWS, LeftOutRows, minimiser
+from greedygp.noise import FEWEST_ROWS, minimiser
 from greedygp.progress import Deadline
 from greedygp.start import SUBSET_ROWS, random_places
 from greedygp.threads import serial_blas

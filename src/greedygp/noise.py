@@ -18,7 +18,7 @@ its latent value. The coefficients minimise the leave-one-out predictive density
 with `t_i = v_i + s2 exp(h_i)`. So latent variance and noise stay apart, and neither can become
 negative. Several shapes of h are compared by cross-validation over the rows. The best one is used
 if it beats one constant clearly, by more than the error of its gain. That is how its degrees of
-freedom are accounted for.
+freedom are accounted for in the choice; in its size, they widen it (`greedygp.widening`).
 
 Cost: O(n k^2) for a step of Newton's method with k features, about ten of which are taken, fewer in
 the folds; everything is on the host in float64.
@@ -33,13 +33,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from greedygp.arrays import Array, Backend, to_numpy
-from greedygp.data import mean_variance
+from greedygp.arrays import Array, Backend
+from greedygp.left_out_rows import LeftOutRows
 from greedygp.threads import serial_blas
+from greedygp.widening import widening
 
 __all__ = [
     "NOISE_MODELS",
-    "LeftOutRows",
     "NoiseFunction",
     "learn_noise",
     "minimiser",
@@ -53,7 +53,6 @@ MOST_ROWS = 20_000  # that the function is learnt from
 FOLDS = 5
 FEWEST_ROWS = 100  # fewer tell nothing about a shape that lasts
 CLEARLY = 1.5  # standard errors by which cross-validation must prefer a function to a constant
-EXPLAINED = 0.1  # share of the targets' variance that a model must explain for its means to count
 FURTHEST = 4.0  # standard deviations at which features are clipped
 LARGEST = 12.0  # largest |h|
 ITERATIONS, SHORTENINGS = 50, 30  # of Newton's method, and of one of its steps
@@ -83,67 +82,6 @@ class Shape:
 
 SHAPES = (Shape(10.0), Shape(2.0, 100.0, 1.0), Shape(2.0, 25.0, 0.4))
 MOST_BUMPS = 30
-
-
-@dataclass(frozen=True)
-class LeftOutRows:
-    """What a model predicts of each training row without it, on the host, in the model's units.
-
-    Parameters
-    ----------
-    X : (n, D) array
-    mean : (n, p) array
-        Of the latent value; p = 0 where it tells nothing.
-    square : (n,) array
-        Squared residual, averaged over the targets.
-    latent : (n,) array
-        Variance of the latent value.
-    weights : (n,) array
-    noise_variance : float
-    """
-
-    X: np.ndarray
-    mean: np.ndarray
-    square: np.ndarray
-    latent: np.ndarray
-    weights: np.ndarray
-    noise_variance: float
-
-    @classmethod
-    def of(
-        cls,
-        X: np.ndarray,
-        y: np.ndarray,
-        weights: np.ndarray | None,
-        mean: Array,
-        variance: Array,
-        noise_variance: float,
-    ) -> LeftOutRows:
-        """Return the rows, given mean (n, p) and variance (n,) of each, constant noise included."""
-        means = to_numpy(mean).astype(np.float64)
-        square = np.mean((y - means) ** 2, axis=1)
-        latent = np.maximum(to_numpy(variance).astype(np.float64) - noise_variance, 0.0)
-        weights = np.ones(len(X)) if weights is None else weights
-        error = float(np.average(square, weights=weights))
-        if error > (1.0 - EXPLAINED) * mean_variance(y, weights):
-            means = means[:, :0]
-        return cls(X, means, square, latent, weights, noise_variance)
-
-    def some(self, rows: np.ndarray) -> LeftOutRows:
-        """Return only these rows."""
-        return LeftOutRows(
-            self.X[rows],
-            self.mean[rows],
-            self.square[rows],
-            self.latent[rows],
-            self.weights[rows],
-            self.noise_variance,
-        )
-
-    def loss(self, h: np.ndarray) -> np.ndarray:
-        """Return the negative log density of each row, up to a constant, for one copy of it."""
-        t = self.latent + self.noise_variance * np.exp(h)
-        return 0.5 * (np.log(t) + self.square / t)
 
 
 class NoiseFeatures:
@@ -273,16 +211,20 @@ def learn_noise(
         features = NoiseFeatures.of(rows, shape, rng)
         table = features(rows.X, rows.mean)
         # The folds begin where all rows end, which saves steps and changes nothing else.
-        coefficients = minimiser(rows, table, _penalty(table, shape.ridge))
+        penalty = _penalty(table, shape.ridge)
+        coefficients = minimiser(rows, table, penalty)
         gain = constant - _left_out_loss(rows, table, shape.ridge, folds, coefficients)
         mean = float(np.average(gain, weights=rows.weights))
         error = float(np.std(gain)) / np.sqrt(len(gain))
         pays = always or mean > CLEARLY * error
         if pays and mean > best_gain:
-            best, best_gain = (features, coefficients), mean
+            best, best_gain = (features, coefficients, table, penalty), mean
     if best is None:
         return None
-    found = NoiseFunction(*best, rows.noise_variance)
+    features, coefficients, table, penalty = best
+    spent = _degrees_of_freedom(rows, table, penalty, coefficients)
+    coefficients[0] += np.log(widening(float(np.sum(rows.weights)), spent))
+    found = NoiseFunction(features, coefficients, rows.noise_variance * rows.widening)
     found.typical = np.quantile(found(rows.X, rows.mean), [0.05, 0.95])
     return found
 
@@ -367,6 +309,15 @@ def minimiser(
             break
         x, (value, slope, curvature) = x + length * step, new
     return x
+
+
+def _degrees_of_freedom(
+    rows: LeftOutRows, table: np.ndarray, penalty: np.ndarray, coefficients: np.ndarray
+) -> float:
+    """Return how many free numbers the penalised coefficients are worth."""
+    curvature = penalised_loss(rows, table, penalty, coefficients)[2]
+    inverse = scipy.linalg.inv(curvature, check_finite=False)
+    return len(penalty) - float(np.sum(penalty * np.diagonal(inverse)))
 
 
 def penalised_loss(

@@ -35,7 +35,8 @@ def test_the_bound_where_there_is_noise():
     assert 15 <= model.rounds_["n_iter"][0] <= 30
     target = ((y - y.mean()) / y.std())[None, :]
     bound = SparseObjective("vfe", X, target, None, approximation="dtc", capacity=15)
-    value = bound.value(model.kernel_, model.noise_variance_, model.basis_)
+    kernel, noise_variance = model.kernel_.scaled(1 / model.widening_), model.noise_variance_
+    value = bound.value(kernel, noise_variance / model.widening_, model.basis_)
     assert_allclose(model.objective_value_, value, rtol=1e-8)
 
 

@@ -119,6 +119,8 @@ class GPRegressor(
         y. :meth:`noise_variance_at` gives the noise that predictions have.
     noise_model_ : {"constant", "input"}
         Whether the noise of predictions depends on the input.
+    widening_ : float
+        What kernel and noise were multiplied by after learning, for error bars of new rows.
     solver_ : str
         The solver that was used.
     n_iter_ : int
@@ -134,7 +136,8 @@ class GPRegressor(
     history_ : structured array with the fields objective, gradient_norm, seconds, kernel_passes
         One line for the start, and one for every step.
     objective_value_ : float
-        The learning objective on the rows that it saw; NaN where nothing was learnt.
+        The learning objective on the rows that it saw, before widening; NaN where nothing was
+        learnt.
     trace_ : structured array with the fields round, iteration, value
         The learning objective at the start and after each iteration; of an interrupted fit, what
         the search minimised that Ctrl-C ended.
@@ -255,6 +258,7 @@ class GPRegressor(
         solution = fitted.solution
         self.kernel_, self.noise_variance_ = fitted.point.kernel, fitted.point.noise_variance
         self.objective_value_, self.trace_ = fitted.objective_value, fitted.trace
+        self.widening_ = fitted.widening
         self._posterior, self._noise = fitted.posterior, fitted.noise
         self.noise_model_ = "constant" if fitted.noise is None else "input"
         self._targets, self._loo_dropped = data.y, data.dropped

@@ -24,12 +24,14 @@ from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.flags import learn_with_flags
 from greedygp.full_gp import factor_and_solve
 from greedygp.hyperparameters import Point
+from greedygp.left_out_rows import LeftOutRows
 from greedygp.minimise import Minimum, interrupted_searches
-from greedygp.noise import LeftOutRows, NoiseFunction, noise_for, noise_may_vary
+from greedygp.noise import NoiseFunction, noise_for, noise_may_vary
 from greedygp.progress import Deadline, FitProgress
 from greedygp.rounds import trace_of
 from greedygp.start import Given, random_places
 from greedygp.trust import POWERS, predicts_better, row_trust
+from greedygp.widening import widened
 
 __all__ = ["DenseFit", "FittedGP"]
 
@@ -53,6 +55,7 @@ class FittedGP:
     posterior: DensePosterior
     noise: NoiseFunction | None  # None: constant
     interrupted: bool  # by Ctrl-C
+    widening: float  # what kernel and noise were multiplied by after learning
 
 
 @dataclass
@@ -65,12 +68,13 @@ class RowsLeftOut:
     mean: np.ndarray  # (n, p)
     variance: np.ndarray  # (n,), with constant noise
     noise_variance: float
+    widening: float  # which variance and noise have
     all_rows: bool
 
     def for_noise(self) -> LeftOutRows:
         """Return the rows as the noise function is learnt from them."""
         given = self.X, self.y, self.weights, self.mean, self.variance, self.noise_variance
-        return LeftOutRows.of(*given)
+        return LeftOutRows.of(*given, self.widening)
 
     def with_noise(self, noise: NoiseFunction | None) -> tuple[np.ndarray, np.ndarray]:
         """Return mean (n, p) and variance (n,) with that noise."""
@@ -116,6 +120,7 @@ class DenseFit:
             memory_limit=float(options.memory_limit),
             prefitting=options.block_choice == "prefitting",
         )
+        self.widening = 1.0
 
     def run(self) -> FittedGP:
         """Go through all stages."""
@@ -155,6 +160,7 @@ class DenseFit:
             posterior,
             noise,
             interrupted,
+            self.widening,
         )
 
     # --- hyperparameters -------------------------------------------------------------------------
@@ -198,7 +204,16 @@ class DenseFit:
                 found = ended[-1]
         trace = trace_of([(found.first_value, *found.values)])
         value = np.nan if found.interrupted else found.value  # it may be that of the start
-        return found.point, value, trace, found.interrupted
+        point = found.point
+        if options.objective is not None and noise is None:
+            point, self.widening = widened(point, self.learnt_from())
+        return point, value, trace, found.interrupted
+
+    def learnt_from(self) -> float:
+        """Return how many targets hyperparameters are learnt from, by weight."""
+        y, weights = self.data.targets_on_host()
+        total = len(y) if weights is None else float(np.sum(weights))
+        return y.shape[1] * total * min(1.0, self.options.hyperparameter_rows / len(y))
 
     def is_soon_solved(self) -> bool:
         """Tell whether hyperparameters make a model within a moment, for a user who waits."""
@@ -318,7 +333,8 @@ class DenseFit:
         except NotPositiveDefiniteError:
             return None
         residual, variance = loo_residuals(L, alpha, s2, weights, copies)
-        return RowsLeftOut(X, y, given, y - residual, variance, s2, len(places) == data.X.shape[0])
+        all_rows = len(places) == data.X.shape[0]
+        return RowsLeftOut(X, y, given, y - residual, variance, s2, self.widening, all_rows)
 
     def noise(self, left_out: RowsLeftOut | None) -> NoiseFunction | None:
         """Return the noise as a function of the input; None: it is constant."""

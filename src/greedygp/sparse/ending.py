@@ -14,7 +14,8 @@ import numpy as np
 
 from greedygp.arrays import Array, to_numpy
 from greedygp.data import TrainingData
-from greedygp.noise import LeftOutRows, NoiseFunction, noise_for, noise_may_vary
+from greedygp.left_out_rows import LeftOutRows
+from greedygp.noise import NoiseFunction, noise_for, noise_may_vary
 from greedygp.progress import Deadline
 from greedygp.sparse.influence import MOST_ROWS, SparseInfluence
 from greedygp.sparse.left_out import left_out_of_store, left_out_rows
@@ -54,6 +55,8 @@ class Ending:
         The same rows with the weights that were given; `data` may trust some of them less.
     rng : numpy.random.Generator
     deadline : Deadline
+    widening : float
+        What kernel and noise were multiplied by after learning.
     """
 
     def __init__(
@@ -63,9 +66,10 @@ class Ending:
         given: TrainingData,
         rng: np.random.Generator,
         deadline: Deadline,
+        widening: float,
     ):
         self.options, self.data, self.given = options, data, given
-        self.rng, self.deadline = rng, deadline
+        self.rng, self.deadline, self.widening = rng, deadline, widening
 
     def over_all_rows(self, state: SparseModel) -> SparseModel:
         """Return the model with the posterior of all rows, where a sample was learnt from."""
@@ -106,7 +110,9 @@ class Ending:
         mean, variance = loo
         noise = noise_for(
             self.options,
-            lambda: LeftOutRows.of(*self.given.on_host(), mean, variance, model.noise_variance),
+            lambda: LeftOutRows.of(
+                *self.given.on_host(), mean, variance, model.noise_variance, self.widening
+            ),
             self.rng,
             varies=self.data is not self.given,
         )

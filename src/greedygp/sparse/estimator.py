@@ -153,6 +153,8 @@ class SparseGPRegressor(
         y. :meth:`noise_variance_at` gives the noise that predictions have.
     noise_model_ : {"constant", "input"}
         Whether the noise of predictions depends on the input.
+    widening_ : float
+        What kernel and noise were multiplied by after learning, for error bars of new rows.
     approximation_ : str
         The one that the model has, where `approximation` left the choice to the fit.
     path_ : structured array with the fields index, value, score, seconds
@@ -162,8 +164,8 @@ class SparseGPRegressor(
         What the model was learnt by, where `objective` left the choice to the fit; None: nothing
         was learnt.
     objective_value_ : float
-        The objective of the model, the guard included; with `rounds=0` the evidence on the subset
-        of rows; NaN where nothing was learnt.
+        The objective that learning ended at, with the guard, before widening; with `rounds=0` the
+        evidence on the subset of rows; NaN where nothing was learnt.
     rounds_ : structured array with the fields n_basis, value_before, value, n_iter, seconds
         One line for each round of learning: size, objective before and after, iterations, time.
     trace_ : structured array with the fields round, iteration, value
@@ -196,9 +198,7 @@ class SparseGPRegressor(
     learning_rows: int | None = 100_000  # of models from before these were parameters
     memory_limit: float = 2.0**31
     checkpoint: str | os.PathLike | None = None
-
     _rows: SparseInfluence | None = None  # files of 0.1.0 lack it
-
     kernel_: Kernel
     noise_variance_: float
 
@@ -379,6 +379,7 @@ class SparseGPRegressor(
         self._noise, self._rows = model.end.noise, model.end.influence
         self.noise_model_ = "constant" if self._noise is None else "input"
         self.kernel_, self.noise_variance_ = state.kernel, state.noise_variance
+        self.widening_ = learnt.widening
         self.approximation_ = state.approximation
         self.basis_ = 1.0 * state.basis
         self.n_basis_ = state.size

@@ -107,7 +107,9 @@ class SparseFit:
             if learnt.interrupted and state.size == 0:
                 raise KeyboardInterrupt
             model = state
-            ending = Ending(self.options, self.data, self.given_data, self.rng, self.deadline)
+            ending = Ending(
+                self.options, self.data, self.given_data, self.rng, self.deadline, learnt.widening
+            )
             try:
                 if not learnt.interrupted:
                     model = ending.over_all_rows(state)
@@ -254,6 +256,7 @@ class SparseFit:
                 raise
             learner.best.interrupted = True
             learnt = learner.result()
+        learner.widen(learnt)
         state = learner.objective.state
         assert state is not None
         return state, learnt

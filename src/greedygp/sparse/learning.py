@@ -31,6 +31,7 @@ from greedygp.sparse.objectives import SparseObjective
 from greedygp.sparse.passes import StreamedObjective
 from greedygp.sparse.search import BOUND, Schedule, Search, Watch
 from greedygp.sparse.selection import Selected
+from greedygp.widening import widened
 
 __all__ = ["TRIAL_ITERATIONS", "Learner", "Schedule", "SparseLearnt"]
 
@@ -50,6 +51,7 @@ class SparseLearnt(Learnt[Point]):
     selected: Selected
     objective: str | None = None  # what it was learnt by
     refined: bool = False
+    widening: float = 1.0  # what kernel and noise were multiplied by after learning
 
 
 class Learner:
@@ -144,6 +146,18 @@ class Learner:
         if point is not None:
             best.point, best.value = point, self.search.value(point)
         return best
+
+    def widen(self, learnt: SparseLearnt) -> None:
+        """Give the result the error bars that new rows need, in place, and bring the state to it.
+
+        The value stays what learning ended at.
+        """
+        if not (self.schedule.learn_noise and any(line.n_iter for line in learnt.rounds)):
+            return
+        assert self.objective.state is not None
+        spent = 0.5 * self.objective.state.degrees_of_freedom if learnt.refined else 0.0
+        learnt.point, learnt.widening = widened(learnt.point, self.search.n_values, spent)
+        self.search.value(learnt.point)
 
     def _optimised(self, selected: Selected, watch: Watch) -> SparseLearnt:
         """Return the model that a round finds for a basis."""

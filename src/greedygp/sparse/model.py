@@ -69,6 +69,11 @@ class SparseModel:
         return self.approximation == "dtc"
 
     @property
+    def degrees_of_freedom(self) -> float:
+        """The sum of the rows' leverages, at most m."""
+        return self.size - float(np.sum(to_numpy(self.Y.square) ** 2))
+
+    @property
     def basis_float64(self) -> Array:
         """The basis inputs in float64, for the factors."""
         return self.backend.as_float64(self.basis)

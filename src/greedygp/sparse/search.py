@@ -95,6 +95,11 @@ class Search:
         """
         return min(LITTLE, float(np.sqrt(0.5 / self.total_weight)))
 
+    @property
+    def n_values(self) -> float:
+        """How many targets there are to learn from, by weight."""
+        return self.total_weight * self.data.y.shape[0]
+
     def begin(self, size: int, guarded: bool) -> None:
         """Make room for a basis of that size, and set the guard."""
         held = getattr(self, "objective", None)
