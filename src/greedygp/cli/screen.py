@@ -22,12 +22,17 @@ def number(value: float | int | None, digits: int = 4) -> str:
     Examples
     --------
     >>> from greedygp.cli.screen import number
-    >>> number(0.123456), number(12), number(None)
-    ('0.1235', '12', '-')
+    >>> number(0.123456), number(24063.7), number(12), number(None)
+    ('0.1235', '24,060', '12', '-')
     """
+    from greedygp.report.numbers import LARGEST, SMALLEST, plain
+
     if value is None:
         return "-"
-    return str(value) if isinstance(value, int) else f"{value:.{digits}g}"
+    if isinstance(value, int):
+        return str(value)
+    # Terminals may lack raised digits.
+    return plain(value, digits) if SMALLEST <= abs(value) < LARGEST else f"{value:.{digits}g}"
 
 
 class Screen:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["counted", "percent", "plain", "tick_labels", "ticks"]
+__all__ = ["LARGEST", "SMALLEST", "counted", "percent", "plain", "tick_labels", "ticks"]
 
 SUPERSCRIPTS = str.maketrans(
     "-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
