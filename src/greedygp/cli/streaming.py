@@ -123,9 +123,8 @@ def trained_from_files(
         options, columns_of(sources[0]), True, model=options["model"], test=options["test"]
     )
     size = sum(Path(path).stat().st_size for path in files)
-    screen.note(
-        f"Going over {len(files)} file{'s' * (len(files) > 1)} of {size / 2**20:,.0f} MiB in chunks."
-    )
+    count = "1 file" if len(files) == 1 else f"{len(files)} files"
+    screen.note(f"Going over {count} of {size / 2**20:,.0f} MiB in chunks.")
     data_known = {"name": Path(data).name, "sha256": _digest(files), "files": len(files)}
     with _client(options["dask"]) as client, _progress(screen) as (callbacks, watch):
         means: Means = Means(_memory_for_rows(options), client, watch)
