@@ -152,7 +152,7 @@ def _uneven_group(X: np.ndarray, group: np.ndarray) -> str | None:
     which = "all features" if len(group) == X.shape[1] else f"{len(group)} features"
     return (
         f"The kernel has one length scale for {which}, but their standard deviations range "
-        f"from {spread[least]:.1e} (feature {least}) to {spread[most]:.1e} (feature {most}): the "
+        f"from {spread[least]:.4g} (feature {least}) to {spread[most]:.4g} (feature {most}): the "
         "small ones hardly count. Scale the features (StandardScaler in a pipeline), or give the "
         "kernel one length scale per feature."
     )
