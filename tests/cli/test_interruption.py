@@ -119,6 +119,17 @@ def test_a_command_ends_soon(command, delay, program):
     assert b"Traceback" not in err
 
 
+def test_compare_says_what_is_done(program):
+    houses().to_csv(program.folder / "h.csv", index=False)
+    arguments = ("--target", "price", "--only", "mean", "--only", "gp")
+    done = run_and_interrupt(program, 1, "SIGINT", "compare", "h.csv", *arguments)
+    assert done.returncode == 130
+    assert b"Interrupted; 1 of 2 models were compared." in done.stderr
+    assert b"mean" in done.stdout
+    done = run_and_interrupt(program, 1, "SIGINT", "compare", "h.csv", *arguments[:2])
+    assert b"Interrupted; no model was compared." in done.stderr
+
+
 def test_predict(program, fitted):
     lines = (fitted / "new.csv").read_bytes()
     arguments = ("predict", fitted / "model.skops", "-", "--chunk", "5", "--out", "p.csv")

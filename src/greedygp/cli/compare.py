@@ -70,13 +70,13 @@ def compare(screen: Screen, data: str, **options: Any) -> None:
     try:
         _judge(screen, {name: models[name] for name in chosen}, ready, recipe, options, lines)
     except KeyboardInterrupt:
-        if not lines:
-            raise
         stopped = True
-    _show(screen, lines, ready, recipe, options["folds"])
+    if lines:
+        _show(screen, lines, ready, recipe, options["folds"])
     code = int(interruption.code()) if stopped else 0
     if stopped:
-        click.echo(f"Interrupted; {len(chosen) - len(lines)} models were not compared.", err=True)
+        done = "no model was" if not lines else f"{len(lines)} of {len(chosen)} models were"
+        click.echo(f"Interrupted; {done} compared.", err=True)
     told = {"task": ready.target.task, "folds": options["folds"], "left_out": slow}
     told |= {"interrupted": True, "exit_code": code} if stopped else {}
     screen.result(told | {"models": [dataclasses.asdict(line) for line in lines]})
