@@ -80,6 +80,12 @@ class TestSentences:
         with pytest.raises(ValueError, match=match):
             survey(ArrayRows(mapped, y))
 
+    def test_a_single_target_has_no_column(self):
+        X, y, _ = problem()
+        y[400, 0] = np.nan
+        with pytest.raises(ValueError, match=r"y contains NaN in row 400 \(counted from 0\); imp"):
+            survey(ArrayRows(X, y[:, 0]))
+
     def test_overflow_of_a_sum_is_no_harm(self):
         X, y, _ = problem()
         X[:, 0] = 1e308

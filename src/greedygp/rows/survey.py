@@ -127,10 +127,11 @@ def _check_finite(name: str, array: Array, chunk: Chunk) -> None:
     what = "NaN" if np.any(np.isnan(array[rows])) else "infinity"
     column = int(np.argmax(wrong[rows[0]]))
     column_name = repr(chunk.names[column]) if name == "X" and chunk.names else column
+    in_column = f", column {column_name}" if name == "X" or array.shape[1] > 1 else ""
     others = f" and {len(rows) - 1} more rows near it" if len(rows) > 1 else ""
     raise ValueError(
-        f"Input {name} contains {what} in {_place(chunk, int(rows[0]))}, column "
-        f"{column_name}{others}; impute or remove such rows."
+        f"Input {name} contains {what} in {_place(chunk, int(rows[0]))}{in_column}{others}; impute "
+        "or remove such rows."
     )
 
 
