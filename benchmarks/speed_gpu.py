@@ -5,10 +5,11 @@
     python -m benchmarks.speed_gpu --write        # to docs/results/speed_gpu.md, too
     python -m benchmarks.speed_gpu --criteria     # instead: selection by criterion, and learning
     python -m benchmarks.speed_gpu --streamed     # instead: 10,000,000 rows of a memory map
+    python -m benchmarks.speed_gpu --operations   # instead: what a step asks of the device, counted
 
-Needs torch and a CUDA device. The data are torch tensors on the device and stay there; nothing else
-differs from a fit on NumPy arrays. First a small problem is fitted on both, and what the
-predictions differ by is printed.
+Needs torch and a CUDA device (counting needs none). The data are torch tensors on the device and
+stay there; nothing else differs from a fit on NumPy arrays. First a small problem is fitted on
+both, and what the predictions differ by is printed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import argparse
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,14 @@ MOST_ROWS_OF_A_FULL_GP = 100_000
 KERNEL = Gaussian(4.0, [0.9, 0.9, 1.6, 5.0, 6.0, *[1e4] * 5])
 NOISE = 0.04
 CRITERIA = ("nlgpp", "loo_cve", "nlml")
+GIVEN: dict[str, Any] = {
+    "kernel": KERNEL,
+    "noise_variance": NOISE,
+    "objective": None,
+    "approximation": "dtc",
+    "patience": None,
+    "learning_rows": None,
+}
 HEADER = "| model | rows | seconds | NMSE | 95 % interval covers | basis, or steps | peak GiB |"
 
 
@@ -129,18 +139,10 @@ def by_criterion(on: Device, sizes: Sequence[int]) -> None:
         "|--:|---|--:|--:|--:|--:|--:|",
         flush=True,
     )
-    given: dict[str, Any] = {
-        "kernel": KERNEL,
-        "noise_variance": NOISE,
-        "objective": None,
-        "approximation": "dtc",
-        "patience": None,
-        "learning_rows": None,
-    }
     for rows in sizes:
         X, y = (on(part) for part in problem(rows)[:2])
         for criterion in CRITERIA:
-            model = sparse(criterion=criterion, **given)
+            model = sparse(criterion=criterion, **GIVEN)
             seconds, peak = on.timed(model, X, y)
             print(
                 f"| {rows:,} | `{criterion}` | {model.path_['seconds'][-1]:.2f} | {seconds:.2f} | "
@@ -172,13 +174,74 @@ def streamed(on: Device, rows: int) -> None:
     )
 
 
+def operations(steps: int = 100) -> None:
+    """Print how much a step of a selection asks of the device: the same on any of them."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Counted(TorchDispatchMode):
+        all = answers = 0
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            self.all += 1
+            name = str(function)
+            self.answers += "_local_scalar_dense" in name
+            return function(*args, **(kwargs or {}))
+
+    X, y = (torch.as_tensor(part) for part in problem(SMALL_ROWS)[:2])
+    print(
+        f"Friedman1, {SMALL_ROWS:,} rows, 59 candidates a step, DTC, hyperparameters given; counted by "
+        "torch on the processor. The number of rows changes nothing.\n"
+    )
+    print(
+        "| criterion | operations a step | times a step that the host waits for an answer |\n"
+        "|---|--:|--:|"
+    )
+    for criterion in CRITERIA:
+        counts = []
+        for size in (steps // 2, steps):
+            model = sparse(criterion=criterion, noise_model="constant", **GIVEN)
+            with Counted() as counted, counted_answers() as answers:
+                model.set_params(max_basis=size).fit(X, y)
+            counts.append((counted.all, counted.answers + answers[0]))
+        of_steps = [
+            (late - early) / (steps - steps // 2) for early, late in zip(*counts, strict=True)
+        ]
+        print(f"| `{criterion}` | {of_steps[0]:.0f} | {of_steps[1]:.0f} |")
+
+
+@contextmanager
+def counted_answers() -> Iterator[list[int]]:
+    """Count how often tensors are brought to the host."""
+    import torch
+
+    count, bring = [0], torch.Tensor.cpu
+
+    def counted(self, *arguments, **options):
+        count[0] += 1
+        return bring(self, *arguments, **options)
+
+    torch.Tensor.cpu = counted
+    try:
+        yield count
+    finally:
+        torch.Tensor.cpu = bring
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rows", type=int, nargs="+", help="default: 100,000 and 1,000,000")
     parser.add_argument("--criteria", action="store_true", help="selection by criterion")
     parser.add_argument("--streamed", action="store_true", help="rows beyond the device's memory")
+    parser.add_argument("--operations", action="store_true", help="what a step asks of the device")
     parser.add_argument("--write", action="store_true", help="write docs/results/speed_gpu.md")
     options = parser.parse_args(arguments)
+    if options.operations:
+        with also_on_a_page(
+            "speed_gpu", "What a GPU is asked", options.write, page="speed_gpu_operations"
+        ):
+            operations()
+        return
     on = Device()
     warnings.simplefilter("ignore", ConvergenceWarning)  # of max_iter, which is set low
     if options.streamed:
