@@ -190,8 +190,8 @@ def operations(steps: int = 100) -> None:
 
     X, y = (torch.as_tensor(part) for part in problem(SMALL_ROWS)[:2])
     print(
-        f"Friedman1, {SMALL_ROWS:,} rows, 59 candidates a step, DTC, hyperparameters given; counted by "
-        "torch on the processor. The number of rows changes nothing.\n"
+        f"Friedman1, {SMALL_ROWS:,} rows, 59 candidates a step, DTC, hyperparameters given; counted "
+        "by torch on the processor. The number of rows changes nothing.\n"
     )
     print(
         "| criterion | operations a step | times a step that the host waits for an answer |\n"
@@ -238,7 +238,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.operations:
         with also_on_a_page(
-            "speed_gpu", "What a GPU is asked", options.write, page="speed_gpu_operations"
+            "speed_gpu",
+            "What a GPU is asked",
+            options.write,
+            arguments="--operations",
+            page="speed_gpu_operations",
         ):
             operations()
         return
@@ -246,7 +250,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)  # of max_iter, which is set low
     if options.streamed:
         with also_on_a_page(
-            "speed_gpu", "Rows sent to a GPU", options.write, page="speed_gpu_streamed"
+            "speed_gpu",
+            "Rows sent to a GPU",
+            options.write,
+            arguments="--streamed",
+            page="speed_gpu_streamed",
         ):
             print(f"Friedman1 on {on.name}.\n")
             streamed(on, (options.rows or [10_000_000])[-1])
@@ -254,7 +262,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sizes = options.rows or [100_000, 1_000_000]
     if options.criteria:
         with also_on_a_page(
-            "speed_gpu", "Selection on a GPU", options.write, page="speed_gpu_criteria"
+            "speed_gpu",
+            "Selection on a GPU",
+            options.write,
+            arguments="--criteria",
+            page="speed_gpu_criteria",
         ):
             print(f"Friedman1 on {on.name}.\n")
             by_criterion(on, sizes)
