@@ -190,8 +190,8 @@ def operations(steps: int = 100) -> None:
 
     X, y = (torch.as_tensor(part) for part in problem(SMALL_ROWS)[:2])
     print(
-        f"Friedman1, {SMALL_ROWS:,} rows, 59 candidates a step, DTC, hyperparameters given; counted "
-        "by torch on the processor. The number of rows changes nothing.\n"
+        f"Friedman1, {SMALL_ROWS:,} rows, 59 candidates a step, DTC, hyperparameters given; "
+        "counted by torch on the processor. The number of rows changes nothing.\n"
     )
     print(
         "| criterion | operations a step | times a step that the host waits for an answer |\n"
