@@ -46,7 +46,7 @@ BAD = {
     "unknown format": (HOUSES, ("fit", "t.csv", "--target", "y", "--format", "npz"), 3, "as npz"),
     "same name twice": ("a,a,price\n1,2,3\n", FIT, 3, "'a' is there more than once"),
     "no names": ("1,2,3\n4,5,6\n", FIT, 3, "first line holds only numbers"),
-    "ragged": (HOUSES + "1,2,3,4,5,6,7\n", FIT, 3, "Expected 5 fields in line"),
+    "ragged": (HOUSES + "1,2,3,4,5,6,7\n", FIT, 3, "has 7 fields, but there are 5"),
     "not text": (b"\xff\xfe\x00rubbish\x80", FIT, 3, "UTF-8"),
     "nothing piped": (None, ("fit", "-", "--target", "price"), 3, "is empty"),
     "no such target": (HOUSES, ("fit", "t.csv", "--target", "prize"), 4, "did you mean 'price'"),

@@ -53,6 +53,7 @@ class Nasty:
 DAYS = pandas.date_range("2020-01-01", periods=N)
 WORDS = [f"w{k % 55}" for k in range(N)]
 STORY = [f"row {k} is a long remark by someone who likes words" for k in range(N)]
+UUIDS = [f"{k:08x}-0000-4000-8000-{k:012x}" for k in range(N)]
 SLIP = [*map(str, range(N - 1)), "x"]
 plain = csv()
 european = frame().to_csv(index=False, sep=";", decimal=",").encode()
@@ -94,6 +95,9 @@ TABLES = {
     "colons, said": Nasty(
         plain.replace(b",", b":"), "2 from 2 columns", reading=("--separator", ":")
     ),
+    "one long line": Nasty(plain + b"1,2,3,4,5\n", "line 61 below the column names has 5", 3),
+    "open quote": Nasty(plain + b'"1,2,3\n4,5,6\n', "a quotation mark opens near line 61 below", 3),
+    "one column": Nasty(b"y\n1\n2\n", "Read 2 rows and 1 column from t.csv", 4),
     "short lines": Nasty(plain + b"1.0\n2.0\n", "2 without a target"),
     "german thousands": Nasty(
         frame(f=[f"{1000 + 13 * k:,}".replace(",", ".") for k in range(N)])
@@ -221,6 +225,7 @@ TABLES = {
     "identifiers": Nasty(csv(u=[f"{k:08x}-aa" for k in range(N)]), "u: it looks like an ident"),
     "id": Nasty(csv(id=range(N)), "id: it looks like an identifier"),
     "id, kept": Nasty(csv(id=range(N)), "3 from 3 columns", learning=("--numeric", "id")),
+    "uuids": Nasty(csv(u=UUIDS), "u: it looks like an identifier: 60 different words"),
     "free text": Nasty(csv(u=STORY), "u: it holds free text"),
     "many words": Nasty(csv(u=WORDS), "u: it holds 55 different words"),
     "many words, allowed": Nasty(csv(u=WORDS), "from 3", learning=("--max-categories", "60")),

@@ -96,7 +96,7 @@ BAD_FILES = {
     "unnamed": ("t.csv", b"a,,b\n1,2,3\n", "column 2 has no name"),
     "twice": ("t.csv", b"a,b,a\n1,2,3\n", "'a' is there more than once"),
     "no header": ("t.csv", b"1,2\n3,4\n", "only numbers"),
-    "ragged": ("t.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read|more fields"),
+    "ragged": ("t.csv", b"a,b\n1,2\n1,2,3\n", "line 2 below .* has 3 fields.*2 col"),
     "one field more": ("t.csv", b"a,b\n1,2,3\n1,2,3\n", "more fields"),
     "quote": ("t.csv", b'a,b\n1,"2\n3,4\n', "cannot be read"),
     "latin": ("t.csv", "a,b\n1,caf\xe9\n".encode("latin-1"), "UTF-8.*--encoding cp1252"),

@@ -15,6 +15,8 @@ from rich.table import Table
 
 __all__ = ["Screen", "number", "printable"]
 
+UNITS = ("row", "column")
+
 
 def number(value: float | int | None, digits: int = 4) -> str:
     """Return a number as it is shown; a dash for None.
@@ -55,7 +57,8 @@ class Screen:
     def read(self, table: Any, data: str) -> None:
         """Say how much was read, and from where."""
         where = "the standard input" if data == "-" else data
-        self.note(f"Read {len(table)} rows and {len(table.columns)} columns from {where}.")
+        rows, columns = (f"{n} {what}{'s' * (n != 1)}" for n, what in zip(table.shape, UNITS))
+        self.note(f"Read {rows} and {columns} from {where}.")
 
     def note(self, text: str) -> None:
         """Print a remark."""

@@ -273,7 +273,7 @@ def _plan_words(
     if len(distinct) <= most_words:
         plans.columns[name] = Plan("category")
         _doubt(plans, alike_words(f"Column {name!r}", sorted(distinct)))
-    elif np.mean([len(word) for word in words]) > LONG_WORDS:
+    elif np.mean([len(word) * (" " in word) for word in words]) > LONG_WORDS:
         plans.left_out[name] = f"it holds free text, such as {words[0][:40]!r}"
     elif len(distinct) == len(words):
         plans.left_out[name] = f"it looks like an identifier: {len(distinct)} different words"

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import itertools
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -60,8 +61,27 @@ def read_text(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pan
                 f"{source.name} has lines with more fields than the {len(names)} column names. "
                 "Lines before the names must begin with #."
             ) from warning
+        except pandas.errors.ParserError as error:
+            raise _unreadable(error, source, len(names), separator) from error
     if empty:
         yield pandas.DataFrame(columns=names)
+
+
+def _unreadable(error: Exception, source: Source, columns: int, separator: str) -> Exception:
+    """Return what pandas says of a line, in our words; else its own error."""
+    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
+        mark = "a tab" if separator == "\t" else repr(separator)
+        return FileProblem(
+            f"{source.name}: line {found[2]} below the column names has {found[3]} fields, but "
+            f"there are {columns} columns. Correct it; a field that has {mark} in it must be in "
+            "quotes."
+        )
+    if found := re.search(r"EOF inside string starting at row (\d+)", str(error)):
+        return FileProblem(
+            f"{source.name}: a quotation mark opens near line {int(found[1]) + 1} below the column "
+            "names and is never closed. Close it, or write it twice where it is part of the text."
+        )
+    return error
 
 
 def _without_dots(part: pandas.DataFrame) -> pandas.DataFrame:
