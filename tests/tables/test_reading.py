@@ -98,7 +98,7 @@ BAD_FILES = {
     "no header": ("t.csv", b"1,2\n3,4\n", "only numbers"),
     "ragged": ("t.csv", b"a,b\n1,2\n1,2,3\n", "line 2 below .* has 3 fields.*2 col"),
     "one field more": ("t.csv", b"a,b\n1,2,3\n1,2,3\n", "more fields"),
-    "quote": ("t.csv", b'a,b\n1,"2\n3,4\n', "cannot be read"),
+    "quote": ("t.csv", b'a,b\n1,"2\n3,4\n', "mark opens near line 1 below"),
     "latin": ("t.csv", "a,b\n1,caf\xe9\n".encode("latin-1"), "UTF-8.*--encoding cp1252"),
     "utf-16": ("t.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-8.*--encoding utf-16"),
     "zip as text": ("t.csv", b"PK\x03\x04rest", "not text"),

@@ -33,25 +33,23 @@ def read_text(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pan
     text = _decoded(file, source)
     first, names, separator = _heading(text, source)
     text_columns = [name for name in source.text_columns if name in names]
+    options: dict[str, Any] = {
+        "sep": separator,
+        "decimal": source.decimal,
+        "header": None,
+        "names": names,
+        "index_col": False,
+        "dtype": dict.fromkeys(text_columns, str),
+        "na_values": list(source.missing),
+        "low_memory": False,
+        "skipinitialspace": True,
+        "chunksize": rows or sys.maxsize,
+    }
+    empty = True
     with warnings.catch_warnings():
         warnings.simplefilter("error", pandas.errors.ParserWarning)
-        reader = pandas.read_csv(
-            _Joined(first, text),
-            sep=separator,
-            decimal=source.decimal,
-            header=None,
-            names=names,
-            index_col=False,
-            dtype=dict.fromkeys(text_columns, str),
-            na_values=list(source.missing),
-            low_memory=False,
-            skipinitialspace=True,
-            chunksize=rows or sys.maxsize,
-            **exact_numbers(pandas),
-        )
-        empty = True
         try:
-            for part in reader:
+            for part in pandas.read_csv(_Joined(first, text), **options, **exact_numbers(pandas)):
                 empty = False
                 yield part if source.decimal != "," else _without_dots(part)
         except pandas.errors.EmptyDataError:
