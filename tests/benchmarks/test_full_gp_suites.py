@@ -438,3 +438,16 @@ def test_variances_of_another_solver_are_not_shown_as_gbcds():
     assert shown == [new, other]
     assert "is missing" in full_gp_beside_sparse.missing_variances([old, other])
     assert full_gp_beside_sparse.missing_variances([new, other]) == ""
+
+
+def test_errors_that_are_the_same_in_print_are_not_lower():
+    def verdicts(sr, mpgp, gbcd):
+        rmse = {"sd": 0.5, "sr": sr, "mpgp": mpgp, "gbcd": gbcd}
+        runs = {"task": "kin40k", "status": "ok", "partition": 0}
+        records = [runs | {"method": m, "metrics": {"rmse": value}} for m, value in rmse.items()]
+        tasks = [t for t in full_gp_beside_sparse.TASKS if t.name == "kin40k"]
+        return [claim.holds for claim in full_gp_beside_sparse.claims(records, tasks)[:2]]
+
+    assert verdicts(0.2, 0.1, 0.05) == [True, True]
+    assert verdicts(0.2, 0.1, 0.0998) == [False, True]
+    assert verdicts(0.1002, 0.1, 0.05) == [True, False]
