@@ -63,7 +63,7 @@ def run(task: Task, method: Method, partition: int, prepared: Any) -> dict[str, 
             **measured(model, data),
             "basis": int(model.n_basis_),
             "fit_seconds": seconds,
-            "noise_variance": float(model.noise_variance_),
+            "noise_variance": learning.hyperparameters(model)[1],
         },
         "curves": learning.rounds_of(model) if learns else {},
     }
@@ -76,8 +76,9 @@ def plain_kernel(n_features: int) -> Kernel:
 
 def measured(model: Any, data: Problem) -> dict[str, float]:
     """NMSE, and the NLPD with and without the noise in the predictive variance."""
-    mean, std = model.predict(data.X_test, return_std=True)
-    latent = np.sqrt(np.maximum(std**2 - model.noise_variance_, SMALLEST_VARIANCE))
+    mean, std = learning.predicted(model, data.X_test)
+    _, noise_variance = learning.hyperparameters(model)
+    latent = np.sqrt(np.maximum(std**2 - noise_variance, SMALLEST_VARIANCE))
     return {
         "nmse": nmse(data.y_test, data.in_units_of_y(mean, std)[0]),
         "nlpd": nlpd(data.y_test, *data.in_units_of_y(mean, std)),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.frame import Task
+from benchmarks.suites import learning
 from benchmarks.suites.problems import Problem
 from greedygp.metrics import nlpd, nmse
 
@@ -79,7 +80,7 @@ def selection(task: Task, criterion: str, cache_size: int = 0) -> dict[str, Any]
 
 def measured(model: Any, data: Problem) -> dict[str, float]:
     """What the tables report of a fitted model."""
-    mean, std = data.in_units_of_y(*model.predict(data.X_test, return_std=True))
+    mean, std = data.in_units_of_y(*learning.predicted(model, data.X_test))
     density = nlpd(data.y_test, mean, std)
     return {
         "nmse": nmse(data.y_test, mean),

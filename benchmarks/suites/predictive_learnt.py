@@ -46,7 +46,7 @@ def run(task: Task, method: Method, partition: int, prepared: Any) -> dict[str, 
         "metrics": {
             **predictive.measured(model, data),
             "fit_seconds": seconds,
-            "noise_variance": float(model.noise_variance_),
+            "noise_variance": learning.hyperparameters(model)[1],
         },
         "curves": learning.rounds_of(model) if learns else {},
     }

@@ -32,7 +32,7 @@ def run(task: Task, method: Method, partition: int, prepared: Any) -> dict[str, 
         turns = learning.interleaved(method.parameters["rounds"], method.parameters["max_iter"])
         learner = sparse_model(prepared, partition, **parameters | turns)
         learning.fit(learner, data)
-        held = {"kernel": learner.kernel_, "noise_variance": learner.noise_variance_}
+        held = dict(zip(("kernel", "noise_variance"), learning.hyperparameters(learner)))
         rounds = learning.rounds_of(learner)
     model = sparse_model(prepared, partition, **parameters | to_the_end(task) | held)
     outcome = along_the_path(task, model.fit(data.X, data.y), data)

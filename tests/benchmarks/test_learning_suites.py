@@ -15,6 +15,7 @@ from benchmarks.suites.matching_pursuit_learnt import collect
 from benchmarks.suites.predictive_learnt import PARTS, printed_tables
 from benchmarks.suites.predictive_learnt import claims as claims_45
 from benchmarks.suites.predictive_pages import Comparison, change_claim
+from benchmarks.suites.problems import problem
 from greedygp import SparseGPRegressor, datasets
 
 TABLES_45, FIGURE_1, TABLE_1 = (
@@ -103,6 +104,7 @@ def test_tables_4_and_5_learn_in_turns_with_the_selection_of_tables_2_and_3(aske
         "patience": 4,
         "objective": "nlml",
         "noise_variance": None,
+        "noise_model": "constant",
         "rounds": 5,
         "max_iter": 20,
         "refine_basis": False,
@@ -155,6 +157,22 @@ def test_the_suites_run_with_the_estimator(suite, tmp_path):
         assert ("round_value" in record["curves"]) == learnt
         if learnt:
             assert len(record["curves"]["round_value"]) <= 2
+
+
+def test_what_was_learnt_is_measured_without_the_widening():
+    data = problem(small(TABLES_45).tasks[0], 0)
+    model = SparseGPRegressor(max_basis=8, random_state=0, **learning.interleaved(1, 3))
+    learning.fit(model, data)
+    assert model.widening_ > 1.0
+    kernel, noise_variance = learning.hyperparameters(model)
+    options = {"kernel": kernel, "noise_variance": noise_variance, "objective": None}
+    options |= {"approximation": model.approximation_, "working_set": None, "patience": None}
+    held = SparseGPRegressor(max_basis=8, **options)
+    held.fit(data.X, data.y, candidates=model.basis_)
+    for got, expected in zip(
+        learning.predicted(model, data.X_test), held.predict(data.X_test, return_std=True)
+    ):
+        np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-8)
 
 
 # Pages -------------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ class RandomBasis:
         self.n_basis_ = m
         self.path_ = {"value": 1.0 / np.arange(1, m + 1), "seconds": 0.1 * np.arange(1, m + 1)}
         self.rounds_ = {name: np.ones(3) for name in learning.FIELDS}
-        self.kernel_, self.noise_variance_ = SpreadGaussian(), 0.1
+        self.kernel_, self.noise_variance_, self.widening_ = SpreadGaussian(), 0.1, 1.0
         basis = X[self.basis_indices_]
         self.model_ = PrefixModel(self.kernel_, self.noise_variance_, basis, X, y)
         return self
