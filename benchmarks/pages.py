@@ -14,6 +14,7 @@ from benchmarks.frame import Record, Suite, plain, write_atomically
 from benchmarks.verdicts import Claim as Claim
 from benchmarks.verdicts import claims_table as claims_table
 from benchmarks.verdicts import counted as counted
+from benchmarks.verdicts import in_the_paper as in_the_paper
 
 MISSING = "-"
 

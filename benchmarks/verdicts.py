@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = ["LEGEND", "Claim", "claims_table", "counted"]
+__all__ = ["LEGEND", "Claim", "claims_table", "counted", "in_the_paper"]
 
 Case = bool | None
 
@@ -44,6 +44,11 @@ class Claim:
     @property
     def verdict(self) -> str:
         return SO_FAR if self.holds and self.missing else WORDS[self.holds]
+
+
+def in_the_paper(true: int, known: int, what: str, note: str = "") -> str:
+    """Behind a finding: in how many of its cases the paper's own figures have it."""
+    return f" (in the paper {true} of {known} {what}{note})"
 
 
 def counted(

@@ -176,7 +176,7 @@ def claims(records: list[Record], tasks: list[Task]) -> list[pages.Claim]:
             what="sets",
         ),
         pages.counted(
-            "The full GP's RMSE",
+            "The full GP has the RMSE that is printed",
             "; ".join(differences),
             every_set(_close(records, tasks)),
             what="sets within 5 %",

@@ -141,7 +141,7 @@ def claims(records: list[Record], tasks: list[Task]) -> list[pages.Claim]:
             what="sets",
         ),
         pages.counted(
-            "They are higher for the system of a variance",
+            "Correlations of neighbours' gradients are higher for the system of a variance",
             "mean correlation " + ", ".join(f"{title} {k:.2f}" for title, (_, k) in means.items()),
             [k > y for y, k in means.values()] + absent,
             what="sets",

@@ -153,7 +153,7 @@ def claims(records: list[Record], tasks: list[Task]) -> list[pages.Claim]:
         ),
         at_most_3_times(records, tasks, "gbcd", "without a matrix"),
         at_most_3_times(records, tasks, "gbcd_held", "where the matrix may be held"),
-        at_most_3_times(records, tasks, "pcg_held", "the same, PCG"),
+        at_most_3_times(records, tasks, "pcg_held", "where the matrix may be held, by PCG"),
     ]
 
 

@@ -281,7 +281,7 @@ def _better_claim(
     clear = [n for n in mine if all(_apart(values[n, metric], rival) for rival in rivals)]
     enough = [n for n in known if min(map(len, values[n, metric].values())) >= FEWEST]
     return pages.counted(
-        f"{text}: {len(paper)} of {len(names)} sets",
+        text + pages.in_the_paper(len(paper), len(names), "sets"),
         f"the best average on {', '.join(mine) or 'none'}",
         [name in clear if name in enough else None for name in names],
         Fraction(len(paper), max(1, len(names))),

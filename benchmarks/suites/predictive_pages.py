@@ -19,6 +19,9 @@ from benchmarks.frame import Record, Suite, Task
 from benchmarks.suites import predictive
 from benchmarks.suites.printed import Tables
 
+# Digits after the point in print: both are compared in as many, so that a tie there is one here.
+DIGITS = {"nmse": 2, "npdl": 2, "basis": 1}
+ABALONE_NPDL = 4  # printed in hundredths
 METRICS = {"nmse": ("NMSE x 10^-2", 2), "npdl": ("NPDL", 3), "basis": ("basis vectors", 1)}
 
 Key = tuple[str, str, str]
@@ -82,9 +85,9 @@ class Comparison:
 
     @cached_property
     def ours(self) -> Averages:
-        """Averages of our runs; empty unless all five methods have some."""
+        """Averages of our runs as in print; empty unless all five methods have some."""
         averages = {
-            key: {c: float(np.mean(list(v.values()))) for c, v in methods.items() if v}
+            key: {c: as_printed(key, np.mean(list(v.values()))) for c, v in methods.items() if v}
             for key, methods in self.values.items()
         }
         return {k: a if len(a) == len(predictive.TITLES) else {} for k, a in averages.items()}
@@ -100,6 +103,13 @@ class Comparison:
     def worse(self, name: str, part: str, metric: str) -> set[str]:
         """Methods that are significantly worse than the best in our runs."""
         return pages.best_and_worse(self.values[name, part, metric])[1]
+
+
+def as_printed(key: Key, value: float) -> float:
+    """An average with the digits that the paper's tables have."""
+    name, _, metric = key
+    hundredths = (name, metric) == ("abalone", "npdl")
+    return round(float(value), ABALONE_NPDL if hundredths else DIGITS[metric])
 
 
 def names_in(table: Averages, part: str) -> list[str]:
@@ -162,15 +172,22 @@ def figure(
 
 
 def count_claim(
-    text: str, holds: Callable[[Averages, str], bool], comparison: Comparison, part: str
+    text: str,
+    holds: Callable[[Averages, str], bool],
+    comparison: Comparison,
+    part: str,
+    only: Collection[str] = (),
 ) -> pages.Claim:
-    """A property of a data set's averages, counted: in ours as often as in the paper's."""
-    names = names_in(comparison.ours, part)
-    known = names_in(comparison.theirs, part)
+    """A property of a data set's averages, counted: in ours as often as in the paper's.
+
+    ``only`` are the sets that the paper says it of; empty: all.
+    """
+    names = [n for n in names_in(comparison.ours, part) if n in (only or comparison.printed)]
+    known = [n for n in names_in(comparison.theirs, part) if n in (only or comparison.printed)]
     paper = [name for name in known if holds(comparison.theirs, name)]
     mine = [name for name in names if holds(comparison.ours, name)]
     return pages.counted(
-        f"{text}: {len(paper)} of {len(known)} sets",
+        text + pages.in_the_paper(len(paper), len(known), "sets"),
         ", ".join(mine) or "none",
         [name in mine if name in names else None for name in known],
         share_of(paper, known),
@@ -246,7 +263,7 @@ def change_claim(
         ratio = f"by a factor of {mean:.2f} on average"
     moved: list[bool | None] = [new < old if falls else new > old for old, new in mine]
     return pages.counted(
-        f"{text}: {count(paper)} of {len(paper)} cases",
+        text + pages.in_the_paper(count(paper), len(paper), "cases"),
         ratio,
         moved + [None] * (len(paper) - len(mine)),
         Fraction(count(paper), max(1, len(paper))),

@@ -114,7 +114,7 @@ def claims(task: Task, records: list[Record]) -> list[pages.Claim]:
             what="runs",
         ),
         pages.Claim(
-            "That may not be so for NLPP",
+            "NLPP's measure need not rise",
             f"it rises in {sum(turn['nlpp'])} of {len(turn['nlpp'])} runs",
             not all(turn["nlpp"]) if turn["nlpp"] else None,
         ),

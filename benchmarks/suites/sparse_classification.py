@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from benchmarks.frame import Method, Suite, Task
 from benchmarks.suites import sparse_classification_page as page
 from benchmarks.suites.raetsch import SETS, Problem, error, nlp, problem
-from benchmarks.suites.sparse_classification_findings import SIZES
+from benchmarks.suites.sparse_classification_cells import SIZES
 from greedygp.kernels import Gaussian, Kernel
 from greedygp.progress import NEVER
 

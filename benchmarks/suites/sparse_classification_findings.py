@@ -10,76 +10,27 @@ from scipy.stats import wilcoxon
 from benchmarks import pages
 from benchmarks.frame import Record, Suite
 from benchmarks.suites import rank_tests
+from benchmarks.suites.sparse_classification_cells import (
+    DUNN_LEVEL,
+    FEWEST,
+    LEVEL,
+    MEASURES,
+    RIVALS,
+    SIZES,
+    SMALL,
+    TESTED,
+    TESTED_SIZES,
+    Cells,
+    averages,
+    differences,
+    friedman_values,
+    pair,
+    set_title_of,
+    title_of,
+)
+from benchmarks.suites.sparse_classification_pairs import between_rivals, over_rivals
 
-SIZES = (40, 80, 160, 320)
-SMALL = (40, 80)
-MEASURES = {"error": "error", "nlp": "NLP"}
-TESTED = ("adaptive2", "validation", "entropy", "info_gain")
-LEVEL, DUNN_LEVEL = 0.05, 0.1
 ALIKE = 0.02  # nats, below which two NLPs are called similar
-FEWEST = 6  # partitions: with five pairs no difference is significant at 0.05
-
-Cells = dict[tuple[str, str, int], dict[int, float]]  # (set, method, size) -> partition -> value
-
-
-def collect(suite: Suite, records: Sequence[Record], measure: str) -> Cells:
-    """(set, method, size) -> partition -> value, where there are any."""
-    found: Cells = {}
-    for record in records:
-        if record["status"] == "ok":
-            for size in SIZES:
-                key = record["task"], record["method"], size
-                value = record["metrics"][f"{measure}_{size}"]
-                found.setdefault(key, {})[record["partition"]] = value
-    return found
-
-
-def pair(cells: Cells, task: str, left: str, right: str, size: int) -> tuple[list, list]:
-    """Values of two methods on the partitions that both have."""
-    a, b = cells.get((task, left, size), {}), cells.get((task, right, size), {})
-    common = sorted(set(a) & set(b))
-    return [a[p] for p in common], [b[p] for p in common]
-
-
-def differences(suite: Suite, cells: Cells, left: str, right: str, size: int) -> dict[str, float]:
-    """Set -> mean of left minus right, where both have partitions in common."""
-    found = {}
-    for task in suite.tasks:
-        a, b = pair(cells, task.name, left, right, size)
-        if a:
-            found[task.name] = float(np.mean(a) - np.mean(b))
-    return found
-
-
-def averages(suite: Suite, cells: Cells, size: int) -> np.ndarray:
-    """Means (sets, methods tested) over the common partitions, of the sets that have all."""
-    rows = []
-    for task in suite.tasks:
-        each = [cells.get((task.name, method, size), {}) for method in TESTED]
-        common = sorted(set.intersection(*(set(values) for values in each)))
-        if common:
-            rows.append([np.mean([values[p] for p in common]) for values in each])
-    return np.array(rows).reshape(-1, len(TESTED))
-
-
-def friedman_values(suite: Suite, cells: Cells) -> dict[int, float]:
-    """Size -> p-value, where at least two sets have all four methods."""
-    return {
-        s: rank_tests.friedman(values)
-        for s in SIZES
-        if len(values := averages(suite, cells, s)) > 1
-    }
-
-
-def title_of(suite: Suite, method: str) -> str:
-    return next(m.title for m in suite.methods if m.name == method)
-
-
-def set_title_of(suite: Suite, name: str) -> str:
-    return next(task.title for task in suite.tasks if task.name == name)
-
-
-# Claims -------------------------------------------------------------------------------------------
 
 
 def claims(suite: Suite, records: Sequence[Record], cells: dict[str, Cells]) -> list[pages.Claim]:
@@ -96,18 +47,11 @@ def choice_claims(suite: Suite, cells: dict[str, Cells]) -> list[pages.Claim]:
     return [
         _as_good_as_validation(suite, cells["nlp"]),
         _no_difference_by_dunn(suite, cells),
-        _better(suite, cells["nlp"], "entropy", "the entropy's"),
-        _better(suite, cells["nlp"], "info_gain", "the information gain's"),
-        _better_by_dunn(suite, cells["nlp"]),
-        _friedman_claim(suite, cells["nlp"]),
-        *_between_rivals(suite, cells),
-        _lower(
-            suite,
-            cells["error"],
-            "With 40 and 80 basis vectors validation has a lower error than adaptive (2)",
-            [("validation", "adaptive2")],
-            SMALL,
-        ),
+        *over_rivals(cells),
+        _by_dunn(suite, cells["nlp"]),
+        _alike_in_error_by_dunn(suite, cells["error"]),
+        *_friedman_claims(suite, cells),
+        *between_rivals(cells),
         _lower(
             suite,
             cells["nlp"],
@@ -123,7 +67,7 @@ def _as_good_as_validation(suite: Suite, cells: Cells) -> pages.Claim:
     found = {s: differences(suite, cells, "adaptive2", "validation", s) for s in SIZES}
     known = {s: float(np.mean(list(v.values()))) for s, v in found.items() if v}
     return pages.Claim(
-        "Two adaptive candidates suffice for the NLP of validation with 59",
+        "Two adaptive candidates suffice for the NLP of validation with 59 (Figure 3, left)",
         "adaptive (2) less validation, mean over the sets: "
         + ", ".join(f"{value:+.4f} at {s}" for s, value in known.items())
         if known
@@ -144,16 +88,6 @@ def _no_difference_by_dunn(suite: Suite, cells: dict[str, Cells]) -> pages.Claim
         "Adaptive (2) and validation do not differ significantly, in error and NLP (Dunn, 0.05)",
         f"smallest p {min(p.values()):.3f}" if p else "",
         known + [None] * (len(MEASURES) * len(SIZES) - len(known)),
-    )
-
-
-def _better(suite: Suite, cells: Cells, rival: str, whose: str) -> pages.Claim:
-    return _lower(
-        suite,
-        cells,
-        f"With 40 and 80 basis vectors adaptive (2) has a lower NLP than {whose}",
-        [("adaptive2", rival)],
-        SMALL,
     )
 
 
@@ -181,74 +115,67 @@ def _lower(
     return pages.counted(text, "; ".join(parts), cases)
 
 
-def _between_rivals(suite: Suite, cells: dict[str, Cells]) -> list[pages.Claim]:
-    """Information gain and entropy, of which each is better somewhere."""
-    found = []
-    for text, measures, left, right, names, sizes in (
-        (
-            "Information gain is better than entropy on Banana, Waveform and Ringnorm",
-            tuple(MEASURES),
-            "info_gain",
-            ("entropy",),
-            ("banana", "waveform", "ringnorm"),
-            SIZES,
-        ),
-        (
-            "Entropy has a lower error than information gain on Twonorm",
-            ("error",),
-            "entropy",
-            ("info_gain",),
-            ("twonorm",),
-            SIZES,
-        ),
-        (
-            "On Image entropy is better than all others with few basis vectors (40, 80)",
-            tuple(MEASURES),
-            "entropy",
-            ("info_gain", "adaptive1", "adaptive2", "validation"),
-            ("image",),
-            SMALL,
-        ),
-    ):
-        values = {
-            (name, measure, rival, size): pair(cells[measure], name, left, rival, size)
-            for name in names
-            for measure in measures
-            for rival in right
-            for size in sizes
-        }
-        cases = [bool(np.mean(a) < np.mean(b)) if a else None for a, b in values.values()]
-        lower = [f"{n} {m} at {s}" for (n, m, _, s), case in zip(values, cases) if case is False]
-        not_so = ", ".join(dict.fromkeys(lower)) or "none"
-        found.append(pages.counted(text, f"not so: {not_so}", cases))
-    return found
-
-
-def _better_by_dunn(suite: Suite, cells: Cells) -> pages.Claim:
-    parts, significant = [], []
-    for size in SMALL:
+def _dunn(suite: Suite, cells: Cells, sizes: Sequence[int]) -> dict[tuple[str, int], float]:
+    """(Rival, size) -> p-value of adaptive (2) against it, signed: minus where it is worse."""
+    found = {}
+    for size in sizes:
         values = averages(suite, cells, size)
         if len(values) > 1:
             p, ranks = rank_tests.bonferroni_dunn(values)[0], rank_tests.mean_ranks(values)
-            for rival in ("entropy", "info_gain"):
+            for rival in RIVALS:
                 k = TESTED.index(rival)
-                parts.append(f"{title_of(suite, rival)} p {p[k]:.3f} at {size}")
-                significant.append(p[k] < DUNN_LEVEL and ranks[0] < ranks[k])
+                found[rival, size] = float(p[k] if ranks[0] < ranks[k] else -p[k])
+    return found
+
+
+def _words(suite: Suite, found: dict[tuple[str, int], float]) -> str:
+    return ", ".join(f"{title_of(suite, m)} p {abs(p):.3f} at {s}" for (m, s), p in found.items())
+
+
+def _by_dunn(suite: Suite, cells: Cells) -> pages.Claim:
+    found = _dunn(suite, cells, SMALL)
     return pages.counted(
-        "That is significant for small bases (Dunn, 0.1)",
-        ", ".join(parts),
-        significant or [None],
+        "Adaptive (2) is significantly better in NLP than entropy and information gain with small "
+        "bases (Dunn, 0.1)",
+        _words(suite, found),
+        [0 < p < DUNN_LEVEL for p in found.values()] or [None],
     )
 
 
-def _friedman_claim(suite: Suite, cells: Cells) -> pages.Claim:
-    p = friedman_values(suite, cells)
+def _alike_in_error_by_dunn(suite: Suite, cells: Cells) -> pages.Claim:
+    found = _dunn(suite, cells, TESTED_SIZES)
+    absent = len(RIVALS) * len(TESTED_SIZES) - len(found)
     return pages.counted(
-        "The four methods differ in NLP with 40, 80 and 160 basis vectors (Friedman, 0.05)",
-        ", ".join(f"p {value:.4f} at {s}" for s, value in p.items()),
-        [bool(p[s] < LEVEL) if s in p else None for s in (40, 80, 160)],
-        what="sizes",
+        "Adaptive (2) does not differ significantly in error from entropy and information gain "
+        "(Dunn, 0.1)",
+        _words(suite, found),
+        [abs(p) >= DUNN_LEVEL for p in found.values()] + [None] * absent,
     )
+
+
+def _friedman_claims(suite: Suite, cells: dict[str, Cells]) -> list[pages.Claim]:
+    """All four methods differ with 40 to 160 basis vectors, and do not with 320."""
+    p = {measure: friedman_values(suite, cells[measure]) for measure in MEASURES}
+    largest = SIZES[-1]
+    last = {m: values[largest] for m, values in p.items() if largest in values}
+    return [
+        *(
+            pages.counted(
+                f"The four methods differ in {name} with 40, 80 and 160 basis vectors "
+                f"(Friedman, {LEVEL:g})",
+                ", ".join(f"p {value:.4f} at {s}" for s, value in p[measure].items()),
+                [bool(p[measure][s] < LEVEL) if s in p[measure] else None for s in TESTED_SIZES],
+                what="sizes",
+            )
+            for measure, name in MEASURES.items()
+        ),
+        pages.counted(
+            f"With {largest} they differ neither in error nor in NLP (Friedman, {LEVEL:g})",
+            ", ".join(f"{MEASURES[m]} p {value:.4f}" for m, value in last.items()),
+            [bool(last[m] >= LEVEL) if m in last else None for m in MEASURES],
+            what="measures",
+        ),
+    ]
 
 
 def _sites_claim(suite: Suite, cells: Cells) -> pages.Claim:

@@ -20,12 +20,8 @@ from benchmarks import pages
 from benchmarks.frame import Method, Record, Suite, Task
 from benchmarks.suites import sparse_classification
 from benchmarks.suites.raetsch import error, nlp, problem
-from benchmarks.suites.sparse_classification_findings import (
-    MEASURES,
-    SIZES,
-    Cells,
-    choice_claims,
-)
+from benchmarks.suites.sparse_classification_cells import MEASURES, SIZES, Cells
+from benchmarks.suites.sparse_classification_findings import choice_claims
 from benchmarks.suites.sparse_classification_page import PAPER, curves, value_table
 from greedygp.kernels import Gaussian
 

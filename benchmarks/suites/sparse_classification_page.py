@@ -11,7 +11,7 @@ from scipy.special import log_ndtr
 from benchmarks import pages
 from benchmarks.frame import Record, Suite
 from benchmarks.suites import rank_tests
-from benchmarks.suites.sparse_classification_findings import (
+from benchmarks.suites.sparse_classification_cells import (
     DUNN_LEVEL,
     LEVEL,
     MEASURES,
@@ -19,11 +19,11 @@ from benchmarks.suites.sparse_classification_findings import (
     TESTED,
     Cells,
     averages,
-    claims,
     collect,
     pair,
     title_of,
 )
+from benchmarks.suites.sparse_classification_findings import claims
 
 PAPER = (
     "S. Sundararajan, S. Shevade, *An Additive Model View to Sparse Gaussian Process Classifier "

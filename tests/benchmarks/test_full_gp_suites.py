@@ -254,8 +254,9 @@ def test_the_page_of_table_2_counts(tmp_path):
     records = fill(suite, tmp_path, outcomes)
     cells = full_gp_solvers.collect(records)
     tasks = [task for task in suite.tasks if task.name == "kin40k"]
-    fastest, cyclic, steps, faster, pcg, cholesky, same = full_gp_solvers.claims(cells, tasks)
-    assert steps.verdict == "open"
+    claims = full_gp_solvers.claims(cells, tasks)
+    fastest, cyclic, steps, early, faster, pcg, cholesky, same = claims
+    assert steps.verdict == early.verdict == "open"
     assert fastest.holds
     assert "kin40k, cg: > 3.0 times" in fastest.ours
     assert "kin40k, bcd_cyclic: 2.5 times" in fastest.ours
@@ -265,7 +266,7 @@ def test_the_page_of_table_2_counts(tmp_path):
     assert cholesky.holds is False
     assert (same.holds, same.verdict) == (True, "so far")  # of those that converged
     whole = full_gp_solvers.claims(cells, tasks, absent=4)
-    assert (fastest.verdict, whole[0].verdict, whole[3].verdict) == ("yes", "so far", "yes")
+    assert (fastest.verdict, whole[0].verdict, whole[4].verdict) == ("yes", "so far", "yes")
     assert whole[0].ours.startswith("4 of 4 cases, 16 more not known: ")
     page = suite.render(suite, records, tmp_path).read_text()
     assert "| kin40k, paper | 130 | 14956 | - | 5910 | 3677 | > 36000 | 975 | - |" in page
@@ -282,6 +283,20 @@ def test_figure_3_is_read_step_by_step():
     slower["objective"][2] = -4.0
     assert full_gp_solvers.step_by_step(curves, 1).verdict == "no"
     assert full_gp_solvers.step_by_step({}, 1).verdict == "open"
+
+
+def test_an_error_is_settled_from_where_it_stays_near_its_last_value():
+    curve = {
+        "rmse": [0.9, 0.5, 0.51, 0.5, 0.501, 0.5],
+        "rmse_seconds": [0.0, 1.0, 2.0, 4.0, 9.0, 10.0],
+        "seconds": [0.0, 16.0],
+    }
+    assert full_gp_solvers.settled(curve) == 0.25
+    claim = full_gp_solvers.stable_early({"kin40k": {"gbcd_paper": curve}}, 1)
+    assert (claim.verdict, claim.ours.split("; ")[-1]) == ("yes", "kin40k 25 %")
+    assert full_gp_solvers.settled(curve | {"rmse": [0.5] * 6}) == 0.0
+    late = curve | {"rmse": [0.9] * 5 + [0.5]}
+    assert full_gp_solvers.stable_early({"kin40k": {"gbcd_paper": late}}, 1).verdict == "no"
 
 
 @pytest.mark.parametrize(

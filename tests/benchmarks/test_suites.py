@@ -168,6 +168,7 @@ ENOUGH = {  # Wilcoxon's tests can tell nothing of fewer
     "fast_gcv": 6,
     "matching_pursuit_learnt": 5,
     "sparse_classification": 6,
+    "sparse_classification_learnt": 6,
 }
 LONG = ("fast_gcv", "peers")  # pages of many comparisons, which have tests of their own
 
