@@ -146,7 +146,7 @@ def claims(suite: Suite, comparison: Comparison) -> list[pages.Claim]:
     found += [*_loo_cve_claims(comparison), *_error_claims(suite, comparison)]
     found.append(
         change_claim(
-            "The cache makes the basis smaller (methods that stop by themselves)",
+            "The cache makes the bases of the methods that stop by themselves smaller",
             comparison,
             "basis",
             ("plain", "cache"),

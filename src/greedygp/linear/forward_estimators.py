@@ -108,7 +108,7 @@ class OLSRegressor(LinearRegressor):
 
 
 class RFSRegressor(LinearRegressor):
-    """Regularised forward selection: one ridge for all weights, chosen again after each addition.
+    """Regularised forward selection: one ridge for all weights, chosen on the way.
 
     Basis functions are added one at a time, each time the one that lowers the penalised squared
     error most; where it pays, the ridge is then set to the minimum of generalised cross-validation

@@ -51,9 +51,8 @@ class SparseGPRegressor(
 
     Basis vectors are taken from the training rows one at a time, each time the one that serves
     the criterion best. Hyperparameters, and then the positions of the basis vectors, are learnt by
-    an objective: by default the variational bound or, where left-out rows speak for it, the
-    leave-one-out predictive density of the training rows, which is known in closed form. See the
-    user guide for the mathematics and the papers.
+    an objective: by default the leave-one-out predictive density of the training rows, which is
+    known in closed form. See the user guide for the mathematics and the papers.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ A step chooses a block B of variables and minimises over them exactly,
 so that only n |B| kernel entries are touched. The methods differ in the choice of B:
 
 - cyclic: in order (BCDC);
-- gradient: the largest |g_i| (BCDG); neighbours have alike gradients, so the block is redundant;
+- gradient: the largest |g_i| (BCDG); neighbours often have alike ones: the block is redundant;
 - greedy (GBCD): see :mod:`.greedy_descent`.
 
 Invariants: `g = A alpha - y` up to rounding; f never rises.
