@@ -3,9 +3,12 @@
 import inspect
 
 import pytest
-from sklearn.utils import estimator_checks
+import sklearn
 
-from greedygp.versions import HAS_CALLBACKS
+from greedygp.versions import HAS_CALLBACKS, searchable
+
+with searchable(sklearn):
+    from sklearn.utils import estimator_checks
 
 NO_CALLBACKS = "this scikit-learn has no callbacks"
 

@@ -148,7 +148,9 @@ def _validated(**arrays: ArrayLike) -> list[FloatArray]:
         except (TypeError, ValueError) as error:
             raise ValueError(f"{name} must hold numbers: {error}.") from error
         if array.shape != shape:
-            raise ValueError(f"{name} has shape {array.shape}, y has shape {shape}; make them one.")
+            raise ValueError(
+                f"{name} has shape {array.shape}, y has shape {shape}; make them the same."
+            )
         if array.size == 0:
             raise ValueError(f"{name} is empty.")
         if not np.all(np.isfinite(array)):

@@ -2,16 +2,27 @@
 
 scikit-learn 1.9 brought callbacks. Where they are missing, estimators have no `set_callbacks`, and
 a fit tells nobody how far it is. Nothing else changes. pandas 3 reads numbers in text to their last
-digit; older ones have to be asked.
+digit; older ones have to be asked. scikit-learn 1.6 gives the columns that a `ColumnTransformer`
+leaves out in a list of its own making, which model files do not hold; it has to be asked, too. And
+its search for estimators fails beside SciPy 1.14 and newer.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["HAS_CALLBACKS", "CallbackSupportMixin", "exact_numbers", "with_callbacks"]
+__all__ = [
+    "HAS_CALLBACKS",
+    "CallbackSupportMixin",
+    "exact_numbers",
+    "plain_lists",
+    "searchable",
+    "with_callbacks",
+]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -60,3 +71,30 @@ def exact_numbers(pandas: Any) -> dict[str, str]:
     """Return the options with which `pandas.read_csv` reads numbers to their last digit."""
     newer = int(pandas.__version__.split(".")[0]) >= 3
     return {} if newer else {"float_precision": "round_trip"}
+
+
+def plain_lists(sklearn: Any) -> dict[str, bool]:
+    """Return the options with which a `ColumnTransformer` names columns in plain lists."""
+    return {"force_int_remainder_cols": False} if _is_oldest(sklearn) else {}
+
+
+def _is_oldest(sklearn: Any) -> bool:
+    return sklearn.__version__.split(".")[:2] == ["1", "6"]
+
+
+@contextlib.contextmanager
+def searchable(sklearn: Any) -> Iterator[None]:
+    """While this lasts, scikit-learn 1.6 can be searched for estimators, as skops does.
+
+    The search imports its helpers for tests, which beside SciPy 1.14 and newer want this variable
+    to be set. SciPy looked at it when it was imported: for SciPy nothing changes.
+    """
+    name = "SCIPY_ARRAY_API"
+    if not _is_oldest(sklearn) or name in os.environ:
+        yield
+        return
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[name]

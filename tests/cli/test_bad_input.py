@@ -51,7 +51,7 @@ BAD = {
     "nothing piped": (None, ("fit", "-", "--target", "price"), 3, "is empty"),
     "no such target": (HOUSES, ("fit", "t.csv", "--target", "prize"), 4, "did you mean 'price'"),
     "constant target": (table(price=1), FIT, 4, "1 in every row"),
-    "no targets": (table(price=None), FIT, 4, "Only 0 rows"),
+    "no targets": (table(price=None), FIT, 4, "No row has a value"),
     "few rows": (rows(HOUSES, 4), FIT, 4, "at least 10"),
     "words as numbers": (HOUSES, ("fit", "t.csv", "--target", "town", "--task", "regression"), 4,
                          "must hold numbers for regression"),

@@ -191,7 +191,7 @@ def test_parquet_out_kept_columns_and_notes(fitted, tmp_path):
     assert predictions["id"].tolist() == table["id"].tolist()
     assert result["rows"] == 30
     assert result["notes"]["town: 'Rom' was not seen in training"] == 1
-    assert any("filled by the median" in note for note in result["notes"])
+    assert any("filled with the median" in note for note in result["notes"])
 
 
 def test_no_rows_held_out_means_leave_one_out(program):

@@ -87,7 +87,7 @@ def test_few_rows_are_said_to_be_few():
     )
     _, answer, steps = verdict(subject)
     assert answer.short == "Hard to say"
-    assert "20 rows to judge by are few" in " ".join(steps.sentences)
+    assert "20 rows are few to judge by" in " ".join(steps.sentences)
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ class TestFrames:
     def test_columns(self, client):
         X, y = rows()
         _, frame = self.frames(X, y)
-        words = frame.assign(b=frame["b"].astype(str))
+        words = frame.assign(b=frame["b"].astype("string"))
         with pytest.raises(ValueError, match=r"its column 'b' holds .*Encode it or leave it out"):
             estimator().fit(words[["a", "b"]], frame["y"])
         with pytest.raises(

@@ -210,8 +210,9 @@ class TestOddFiles:
         write(table(), tmp_path, kind, parts=1)
         path = tmp_path / f"part-0.{kind}"
         content = bytearray(path.read_bytes())
-        middle = len(content) // 2
-        content[middle : middle + 400] = b"\xff" * 400
+        # Where the first column begins: every pyarrow notices that; not so in the middle of one.
+        place = 4 if kind == "parquet" else len(content) // 2
+        content[place : place + 400] = b"\xff" * 400
         path.write_bytes(content)
         with pytest.raises(ValueError, match=rf"part-0\.{kind} cannot be read: "):
             SparseGPRegressor().fit(RowSource(path, target="y", features=["a", "b"]))

@@ -51,6 +51,7 @@ class Nasty:
 
 
 DAYS = pandas.date_range("2020-01-01", periods=N)
+MONTHS = pandas.date_range("2015-01-01", periods=N, freq="MS")
 WORDS = [f"w{k % 55}" for k in range(N)]
 STORY = [f"row {k} is a long remark by someone who likes words" for k in range(N)]
 UUIDS = [f"{k:08x}-0000-4000-8000-{k:012x}" for k in range(N)]
@@ -97,6 +98,8 @@ TABLES = {
     ),
     "one long line": Nasty(plain + b"1,2,3,4,5\n", "line 61 below the column names has 5", 3),
     "open quote": Nasty(plain + b'"1,2,3\n4,5,6\n', "a quotation mark opens near line 61 below", 3),
+    "one row": Nasty(b"a,y\n1,2\n", "Only one row has a value of the target", 4),
+    "no target at all": Nasty(csv(y=None), "No row has a value of the target", 4),
     "one column": Nasty(b"y\n1\n2\n", "Read 2 rows and 1 column from t.csv", 4),
     "short lines": Nasty(plain + b"1.0\n2.0\n", "2 without a target"),
     "german thousands": Nasty(
@@ -105,6 +108,30 @@ TABLES = {
         .encode(),
         "3 from 3 columns",
         reading=("--decimal", ","),
+    ),
+    "separator told to a spreadsheet": Nasty(
+        b"sep=;\n" + frame().to_csv(index=False, sep=";").encode(), "2 from 2 columns"
+    ),
+    "spaces between": Nasty(frame().to_string(index=False).encode(), "give --separator ' '", 4),
+    "spaces between, said": Nasty(
+        frame().to_string(index=False).encode(), "2 from 2 columns", reading=("--separator", " ")
+    ),
+    "tab, spelt out": Nasty(
+        frame().to_csv(index=False, sep="\t").encode(), "2 from", reading=("--separator", r"\t")
+    ),
+    "two separators": Nasty(plain, "'ab' is not a single", 2, reading=("--separator", "ab")),
+    "two decimal marks": Nasty(plain, "'.,' is not a single", 2, reading=("--decimal", ".,")),
+    "utf-16 without a mark": Nasty(
+        plain.decode().encode("utf-16-le"), "Give --encoding utf-16-le", 3
+    ),
+    "utf-16 the other way round": Nasty(
+        plain.decode().encode("utf-16-be"), "2 from", reading=("--encoding", "utf-16-be")
+    ),
+    "web page": Nasty(b"<!DOCTYPE html><html><body>404</body></html>\n", "It is a web page", 3),
+    "json": Nasty(b'[{"a": 1, "y": 2}]', "It is JSON", 3),
+    "picture": Nasty(b"\x89PNG\r\n\x1a\n" + bytes(99), "It is a picture", 3),
+    "units below the names": Nasty(
+        plain.replace(b"a,b,y\n", b"a,b,y\nm,,s\n"), "Row 1 holds words where all", predict=6
     ),
     "no names": Nasty(plain.split(b"\n", 1)[1], "only numbers", 3),
     # ------------------------------------------------------------------------ names of columns
@@ -140,6 +167,45 @@ TABLES = {
     "minus of a text processor": Nasty(
         csv(f=[("\u2212" if k % 2 else "") + str(k) for k in range(N)]), "3 from 3 columns"
     ),
+    "percent and shares": Nasty(
+        csv(f=[f"{k}%" if k % 2 else f"0.{k:02d}" for k in range(N)]), "f: it holds percentages and"
+    ),
+    "percent and nothing": Nasty(
+        csv(f=[f"{k}%" if k % 5 else "0" for k in range(N)]), "3 from 3 columns"
+    ),
+    "two currencies": Nasty(
+        csv(f=[f"${k}" if k % 2 else f"{k} EUR" for k in range(N)]), "currencies (EUR, USD)"
+    ),
+    "one currency, two ways": Nasty(
+        csv(f=[f"{k} €" if k % 2 else f"{k}" for k in range(N)]), "3 from 3 columns"
+    ),
+    "euros with a decimal comma": Nasty(
+        csv(f=[f"1.{k:03d},50 €" for k in range(N)]), "('1.000,50 €' in row 1): give --decimal", 4
+    ),
+    "euros with a decimal comma, said": Nasty(
+        frame(f=[f"1.{k:03d},50 €" for k in range(N)])
+        .to_csv(index=False, sep=";", decimal=",")
+        .encode(),
+        "is 1000.5 ",
+        reading=("--decimal", ","),
+    ),
+    "lengths with a decimal comma, said": Nasty(
+        frame(f=[f"{k},5 cm" for k in range(N)]).to_csv(index=False, sep=";", decimal=",").encode(),
+        "'0.5 cm' is 0.5",
+        reading=("--decimal", ","),
+    ),
+    "thousands of India": Nasty(csv(f=[f"{k + 1},23,456" for k in range(N)]), "is 123456 "),
+    "brackets": Nasty(csv(f=[f"({k})" if k % 2 else k for k in range(N)]), "'(1)' is -1 "),
+    "minus behind": Nasty(csv(f=[f"{k}-" if k % 2 else k for k in range(N)]), "'1-' is -1 "),
+    "cells of spaces": Nasty(
+        csv(f=["   " if k % 5 == 0 else k for k in range(N)]), "missing values filled"
+    ),
+    "cells of hard spaces": Nasty(
+        csv(f=["\u00a0" if k % 5 == 0 else k for k in range(N)]), "missing values filled"
+    ),
+    "said to be numbers": Nasty(
+        csv(f=["u", "v"] * 30), "'f' holds no numbers", 4, learning=("--numeric", "f")
+    ),
     "units": Nasty(csv(f=[f"{k} cm" for k in range(N)]), "'0 cm' is 0"),
     "units without a space": Nasty(csv(f=[f"{k % 7}kg" for k in range(N)]), "'0kg' is 0"),
     "degrees": Nasty(csv(f=[f"{k}\u00b0" for k in range(N)]), "was read as numbers"),
@@ -166,7 +232,11 @@ TABLES = {
     ),
     "the target once more": Nasty(
         frame().assign(z=lambda t: 2 * t.y + 1).to_csv(index=False).encode(),
-        "Column 'z' tells the target exactly",
+        "Column 'z' determines the target exactly",
+    ),
+    "the target with a little noise": Nasty(
+        frame().assign(z=lambda t: t.y + 1e-4 * np.arange(N)).to_csv(index=False).encode(),
+        "Column 'z' determines the target almost exactly",
     ),
     "copies of rows": Nasty(plain + plain.split(b"\n", 1)[1], "60 of 120 rows are exact copies"),
     "one that is not like the others": Nasty(csv(f=["x"] * 59 + ["z"]), "Read 60 rows"),
@@ -215,6 +285,20 @@ TABLES = {
     "dates in several ways": Nasty(
         csv(d=["2020-01-05", "05/02/2020"] * 30), "month/day/year ('05/02/2020')"
     ),
+    "months": Nasty(csv(d=MONTHS.strftime("%Y-%m")), "5 from 3 columns"),
+    "months in words": Nasty(csv(d=MONTHS.strftime("%b-%y")), "5 from 3 columns"),
+    "months first": Nasty(csv(d=MONTHS.strftime("%m/%Y")), "5 from 3 columns"),
+    "quarters": Nasty(csv(d=[f"{2010 + k // 4}-Q{k % 4 + 1}" for k in range(N)]), "5 from 3"),
+    "weeks": Nasty(csv(d=[f"2020-W{k % 52 + 1:02d}" for k in range(N)]), "5 from 3 columns"),
+    "seasons": Nasty(csv(d=[f"{2001 + k % 9}-{k % 9 + 2:02d}" for k in range(N)]), "11 from 3"),
+    "time zones": Nasty(
+        csv(d=["2020-01-05T10:00+01:00", "2020-07-05T10:00-05:00"] * 30), "3 columns"
+    ),
+    "the end of all days": Nasty(
+        csv(d=["9999-12-31"] * 3 + [*DAYS.strftime("%Y-%m-%d")][3:]),
+        "is 9999-12-31 in 3 rows, far from its other dates (2020-01-04 to 2020-02-29)",
+    ),
+    "times of two halves": Nasty(csv(d=[f"{k % 12 + 1}:30 PM" for k in range(N)]), "3 from 3"),
     "times": Nasty(csv(d=[f"{k % 24}:30" for k in range(N)]), "3 from 3 columns"),
     "durations": Nasty(csv(d=[f"{k + 20}:30" for k in range(N)]), "3 from 3 columns"),
     # ------------------------------------------------------------------------- nothing to learn
@@ -249,6 +333,10 @@ TABLES = {
         csv(y=["Cat", "cat", "dog"] * 20), "such as 'Cat' and 'cat'; they"
     ),
     "two of a class": Nasty(csv(y=[1] * 2 + [0] * 58), "class '1' has 2 rows, and 0 of them"),
+    "percent and shares to predict": Nasty(
+        csv(y=[f"{k}%" if k % 2 else f"0.{k:02d}" for k in range(N)]), "holds percentages and", 4
+    ),
+    "a class of question marks": Nasty(csv(y=["+", "-", "?"] * 20), "'y' is '?' in 20 rows, and"),
     "stand-in to predict": Nasty(
         csv(y=[-999 if k % 5 == 0 else k for k in range(N)]), "The target 'y' is -999 in 12 rows"
     ),

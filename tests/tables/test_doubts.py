@@ -9,7 +9,7 @@ from greedygp.tables.doubts import (  # noqa: E402
     alike_words,
     copies,
     few_of_a_class,
-    footers,
+    no_data,
     stand_ins,
     telling_columns,
 )
@@ -34,10 +34,13 @@ def test_telling_columns():
     rng = np.random.default_rng(0)
     y = rng.normal(size=40)
     rows = pandas.DataFrame({"same": 3 - 2 * y, "near": y + 1e-3 * rng.normal(size=40), "one": 1.0})
+    rows["far"] = y + 0.02 * rng.normal(size=40)
     rows["text"] = [str(value) for value in y]
     rows["holes"] = np.where(np.arange(40) > 2, y, np.nan)
     said = telling_columns(rows, y)
-    assert [sentence.split("'")[1] for sentence in said] == ["same", "text"]
+    assert [sentence.split("'")[1] for sentence in said] == ["same", "near", "text"]
+    assert ["exactly" in each for each in said] == [True] * 3
+    assert ["almost" in each for each in said] == [False, True, False]
     assert telling_columns(rows[:10], y[:10]) == []
     labels = np.array(["x", "z"] * 20)
     words = pandas.DataFrame({"code": [1, 2] * 20, "finer": range(40), "half": [1, 1, 2, 2] * 10})
@@ -59,14 +62,14 @@ def test_few_of_a_class():
     assert few_of_a_class(np.array(["x", "z"] * 50), np.arange(3)) is None  # not rare
 
 
-def test_footers():
+def test_no_data():
     table = pandas.DataFrame(
         {"town": ["Ulm", None, "Bonn", "TOTAL:"], "a": [1.0, None, 2.0, 3.0], "y": [1.0, 2, 3, 4]}
     )
-    assert footers(table, "y") == {
+    assert no_data(table, "y") == {
         1: "has a target and nothing else",
         3: "looks like a line of totals ('TOTAL:' in 'town')",
     }
-    assert footers(table[["y"]], "y") == {}
+    assert no_data(table[["y"]], "y") == {}
     several = table.assign(town=["total", "total", "sum", "total"])
-    assert 3 not in footers(several, "y")  # a word of the column
+    assert 3 not in no_data(several, "y")  # a word of the column

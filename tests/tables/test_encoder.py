@@ -49,7 +49,7 @@ def test_missing_values_are_filled_and_counted():
     np.testing.assert_array_equal(X[:, 1], [0, 0, 1, 0])
     filled = encoder.transform(frame.fillna({"a": 2.0}))
     np.testing.assert_array_equal(np.delete(X, 1, axis=1), np.delete(filled, 1, axis=1))
-    assert notes == {"a: missing, filled by the median": 1}
+    assert notes == {"a: missing, filled with the median": 1}
     assert encoder.columns_[0].middle == pytest.approx(2.0)
 
 
@@ -120,7 +120,7 @@ def test_words_not_seen_before_are_nothing_and_counted():
     np.testing.assert_array_equal(X, [[0, 0], [1, 0], [0, 0], [0, 0]])
     assert notes == {
         "c: 'z' was not seen in training": 2,
-        "c: '(missing)' was not seen in training": 1,
+        "c: missing, which it never was in training": 1,
     }
 
 

@@ -101,7 +101,7 @@ BAD_FILES = {
     "quote": ("t.csv", b'a,b\n1,"2\n3,4\n', "mark opens near line 1 below"),
     "latin": ("t.csv", "a,b\n1,caf\xe9\n".encode("latin-1"), "UTF-8.*--encoding cp1252"),
     "utf-16": ("t.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-8.*--encoding utf-16"),
-    "zip as text": ("t.csv", b"PK\x03\x04rest", "not text"),
+    "zip as text": ("t.csv", b"PK\x03\x04rest", "not a text table"),
     "broken gzip": ("t.csv.gz", b"\x1f\x8bnothing", "cannot be read"),
     "broken parquet": ("t.parquet", b"PAR1 broken", "cannot be read as parquet"),
     "broken feather": ("t.feather", b"ARROW1 broken", "cannot be read as feather"),

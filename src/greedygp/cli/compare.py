@@ -56,6 +56,7 @@ def compare(screen: Screen, data: str, **options: Any) -> None:
     table, _, recipe = table_and_recipe(data, options, strict=False, test=0.0)
     screen.read(table, data)
     ready = prepare(table, recipe)
+    _check_folds(ready, options["folds"])
     for sentence in (*ready.target.assumptions, *ready.encoder.assumptions_):
         screen.note(f"Assumed: {sentence}")
     models = candidates(ready.target.task, recipe)
@@ -82,6 +83,18 @@ def compare(screen: Screen, data: str, **options: Any) -> None:
     screen.result(told | {"models": [dataclasses.asdict(line) for line in lines]})
     if stopped:
         raise click.exceptions.Exit(code)
+
+
+def _check_folds(ready: Any, folds: int) -> None:
+    """Raise unless every fold has rows enough for a score."""
+    from greedygp.tables.problems import DataProblem
+
+    rows = len(ready.rows)
+    if rows < 2 * folds:
+        raise DataProblem(
+            f"{rows} rows make {folds} folds of a single row, which no score can be made of; give "
+            f"--folds {rows // 2} or fewer."
+        )
 
 
 def _chosen(

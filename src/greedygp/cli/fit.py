@@ -34,7 +34,7 @@ SCORES = {
     "nlpd": "NLPD (smaller is better)",
     "coverage_95": "inside the 95 % interval",
     "error": "error rate",
-    "balanced_error": "error rate, classes counted alike",
+    "balanced_error": "error rate, classes weighted equally",
     "log_loss": "log loss (smaller is better)",
     "calibration_error": "calibration error (0 perfect)",
 }

@@ -40,6 +40,14 @@ def common(function: Callable) -> Callable:
     return command
 
 
+def _one_mark(context: click.Context, option: click.Parameter, given: str | None) -> str | None:
+    """Return the single character that an option needs; a tab may be spelt out."""
+    mark = {"\\t": "\t", "tab": "\t", "space": " "}.get((given or "").lower(), given)
+    if mark is not None and len(mark) != 1:
+        raise click.BadParameter(f"{given!r} is not a single character.", context, option)
+    return mark
+
+
 def reading(function: Callable) -> Callable:
     """Add the options that say how a data file is written."""
     formats = click.Choice(["csv", "tsv", "parquet", "feather", "npz", "xlsx"])
@@ -51,8 +59,19 @@ def reading(function: Callable) -> Callable:
             help="A word that means missing, such as '?'. Repeatable.",
         ),
         click.option("--encoding", metavar="NAME", help="Of a text file. Default: UTF-8."),
-        click.option("--decimal", default=".", help="Decimal mark of a text file.", metavar="MARK"),
-        click.option("--separator", help="Between the fields of a text file.", metavar="MARK"),
+        click.option(
+            "--decimal",
+            default=".",
+            callback=_one_mark,
+            help="Decimal mark of a text file.",
+            metavar="MARK",
+        ),
+        click.option(
+            "--separator",
+            callback=_one_mark,
+            help="Between the fields of a text file; ' ' is any number of spaces.",
+            metavar="MARK",
+        ),
         click.option("--format", type=formats, help="Default: by the file's name; a pipe is CSV."),
     ):
         function = option(function)
@@ -78,25 +97,27 @@ def learning(function: Callable) -> Callable:
             metavar="SECONDS",
             help="End each fit after this time with what it has.",
         ),
-        click.option("--max-basis", type=click.IntRange(1), help="The most basis vectors."),
+        click.option(
+            "--max-basis", type=click.IntRange(1), help="Maximum number of basis vectors."
+        ),
         click.option(
             "--max-categories",
             type=click.IntRange(2),
             default=50,
             show_default=True,
-            help="The most different words a column may have.",
+            help="Maximum number of different words in a column.",
         ),
         click.option(
             "--numeric",
             multiple=True,
             metavar="COLUMNS",
-            help="Learn from a column as numbers although it looks like an identifier.",
+            help="Columns to treat as numbers, even if they look like identifiers.",
         ),
         click.option(
             "--categorical",
             multiple=True,
             metavar="COLUMNS",
-            help="Columns whose values are names, although they look like numbers.",
+            help="Columns to treat as words, even if they look like numbers.",
         ),
         click.option(
             "--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out: a,b,c."

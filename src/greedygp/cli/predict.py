@@ -31,7 +31,9 @@ MOST_NOTES = 8
 )
 @click.argument("model")
 @click.argument("data")
-@click.option("--out", default="-", metavar="FILE", help="CSV, TSV or Parquet; - to the screen.")
+@click.option(
+    "--out", default="-", metavar="FILE", help="A CSV, TSV or Parquet file; - prints to the screen."
+)
 @click.option(
     "--interval",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -85,11 +87,11 @@ def predict(
         if done == 0:
             raise _no_rows(source.name)
     for what, times in list(notes.items())[:MOST_NOTES]:
-        screen.note(f"Note: {what} ({times} times).")
+        screen.note(f"Note: {what} ({times} row{'s' * (times > 1)}).")
     if len(notes) > MOST_NOTES:
-        screen.note(f"Note: and {len(notes) - MOST_NOTES} more remarks of this kind.")
+        screen.note(f"Note: {len(notes) - MOST_NOTES} more remarks like these.")
     if out != "-":
-        screen.note(f"Wrote {done} predictions to {out}.")
+        screen.note(f"Wrote {done} prediction{'s' * (done > 1)} to {out}.")
     screen.result({"rows": done, "written": out, "interval": interval, "notes": notes})
 
 

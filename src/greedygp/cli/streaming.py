@@ -53,13 +53,13 @@ def streaming(function: Callable) -> Callable:
         click.option(
             "--dask",
             metavar="ADDRESS",
-            help="A Dask scheduler, e.g. tcp://host:8786, whose workers go over the files.",
+            help="A Dask scheduler, e.g. tcp://host:8786, whose workers read the files.",
         ),
         click.option(
             "--memory",
             type=Size(),
             metavar="SIZE",
-            help="What the program may take, e.g. 2GB. Larger files are gone over in chunks. "
+            help="What the program may take, e.g. 2GB. Larger files are read in chunks. "
             "Default: half of the machine's memory.",
         ),
     ):
@@ -124,7 +124,7 @@ def trained_from_files(
     )
     size = sum(Path(path).stat().st_size for path in files)
     count = "1 file" if len(files) == 1 else f"{len(files)} files"
-    screen.note(f"Going over {count} of {size / 2**20:,.0f} MiB in chunks.")
+    screen.note(f"Reading {count} of {size / 2**20:,.0f} MiB in chunks.")
     data_known = {"name": Path(data).name, "sha256": _digest(files), "files": len(files)}
     with _client(options["dask"]) as client, _progress(screen) as (callbacks, watch):
         means: Means = Means(_memory_for_rows(options), client, watch)
@@ -179,6 +179,6 @@ def _progress(screen: Screen) -> Iterator[tuple[tuple, Callable[[int], None] | N
             nonlocal done
             done += rows
             rate = done / max(time.perf_counter() - begin, 1e-9)
-            bars.update(bar, description=f"{done:,} rows gone over, {rate:,.0f} a second")
+            bars.update(bar, description=f"{done:,} rows read, {rate:,.0f} a second")
 
         yield (FitBars(bars),), watch

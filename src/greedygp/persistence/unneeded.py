@@ -23,10 +23,15 @@ def unneeded_hidden() -> Iterator[None]:
     by its layers for these libraries, and so imports them where they are installed. The search
     passes over what cannot be imported.
     """
+    import sklearn
+
+    from greedygp.versions import searchable
+
     finder = _Hiding(UNNEEDED - sys.modules.keys())
     sys.meta_path.insert(0, finder)
     try:
-        yield
+        with searchable(sklearn):
+            yield
     finally:
         sys.meta_path.remove(finder)
 

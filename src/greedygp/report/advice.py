@@ -53,10 +53,10 @@ def _steps(subject: Subject) -> Iterator[str]:
         )
     if len(said.y) < FEW_TO_JUDGE and facts.get("judged_by") == "test":
         yield (
-            f"{counted(len(said.y), 'row')} to judge by are few. Without rows held out (--test 0) "
+            f"{counted(len(said.y), 'row')} are few to judge by. Without rows held out (--test 0) "
             "the model learns from all of them, and is judged by leaving each one out in turn."
             if subject.model.task == "regression"
-            else f"{counted(len(said.y), 'row')} to judge by are few. Hold out more (--test 0.4)."
+            else f"{counted(len(said.y), 'row')} are few to judge by. Hold out more (--test 0.4)."
         )
     yield from _about_columns(subject)
 

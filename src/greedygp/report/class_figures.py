@@ -28,8 +28,8 @@ def confusion(subject: Subject) -> Figure:
     tables = [_counts(counts, classes), _by_class(subject)]
     caption = (
         "First: rows by their true class (down) and the predicted one (across). Second: recall is "
-        "the share of a class that is found; precision is the share that is right of what is taken "
-        "for it."
+        "the share of a class that is found; precision is the share of the rows predicted as a "
+        "class that belong to it."
     )
     return Figure("predictions", "Predicted and true classes", tables, caption)
 

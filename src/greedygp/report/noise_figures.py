@@ -49,7 +49,7 @@ def sharpness(subject: Subject) -> Figure | None:
         )
     else:
         caption += (
-            " The noise is one level for all rows; what differs is how much the rows nearby tell."
+            " The noise is one level for all rows; what differs is how much nearby rows tell."
         )
     return Figure("noise", "Error bars, row by row", charts, caption)
 

@@ -83,7 +83,7 @@ def calibration(subject: Subject) -> Figure | None:
     right.trace(figures.levels, figures.shares, titles)
     caption = (
         "First: flat within the shaded band where the error bars are right; a hump means that they "
-        "are too wide, two horns that they are too narrow, a slope that the mean is off. Second: "
+        "are too wide, a U shape that they are too narrow, a slope that the mean is off. Second: "
         "on the line where an interval of each level holds its share of the rows."
     )
     return Figure(

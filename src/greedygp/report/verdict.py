@@ -199,7 +199,7 @@ def _error_bars(subject: Subject) -> Answer:
     if noise_follows_input(subject.model.estimator):
         low, high = np.quantile(said.std, [0.05, 0.95])
         sentences.append(
-            "They follow the input: the standard deviation goes from "
+            "They vary with the input: the standard deviation goes from "
             f"{plain(low, 2)} to {plain(high, 2)}."
         )
     return Answer(question, short, sentences, tone)

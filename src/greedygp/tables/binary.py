@@ -10,7 +10,7 @@ import numpy as np
 
 from greedygp.tables.names import UNNAMED, checked_names
 from greedygp.tables.problems import FileProblem, MissingPackage
-from greedygp.tables.source import Source
+from greedygp.tables.source import BLANKS, Source
 
 if TYPE_CHECKING:
     import pandas
@@ -103,7 +103,7 @@ def read_spreadsheet(
     import pandas
 
     try:
-        table = pandas.read_excel(_seekable(file), na_values=list(source.missing))
+        table = pandas.read_excel(_seekable(file), na_values=[*source.missing, *BLANKS])
     except ImportError as error:
         raise MissingPackage(
             "Excel files need a reader: pip install openpyxl, or save the sheet as CSV."

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,22 @@ DATE = re.compile(
     r"|\d{2}\.\d{2}\.\d{2})([ T]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
 )
-TIME_ALONE = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
+MONTH = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    "|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+)
+NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# Months, quarters and weeks without a day: 2020-01, 1/2020, Jan 2020, Jan-20, 2020Q1, 2020-W05.
+PERIODS = (
+    re.compile(r"(?P<year>(?:19|20)\d\d)[-/.](?P<month>0?[1-9]|1[0-2])"),
+    re.compile(r"(?P<month>0?[1-9]|1[0-2])[-/.](?P<year>(?:19|20)\d\d)"),
+    re.compile(rf"(?P<name>{MONTH})[- ./]?'?(?P<year>\d{{4}}|\d\d)", re.I),
+    re.compile(r"(?P<year>(?:19|20)\d\d)[- ]?Q(?P<quarter>[1-4])", re.I),
+    re.compile(r"Q(?P<quarter>[1-4])[-/ ]?(?P<year>(?:19|20)\d\d)", re.I),
+    re.compile(r"(?P<year>(?:19|20)\d\d)-?W(?P<week>0[1-9]|[1-4]\d|5[0-3])", re.I),
+)
+SEASON = re.compile(r"(\d\d)(\d\d)[-/](\d\d)")  # 2010-11: two years
+TIME_ALONE = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([ap])\.?m\.?)?", re.I)
 TWO_FIELDS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})[-/.]\d{2,4}")
 
 
@@ -62,7 +78,9 @@ def calendar_of(values: pandas.Series) -> Calendar | None:
     sample = words[:SAMPLE]
     if sum(bool(TIME_ALONE.fullmatch(word)) for word in sample) >= 0.9 * len(sample):
         return Calendar(False, True, sample[0], time_only=True)
-    if sum(bool(DATE.fullmatch(word)) for word in sample) < 0.9 * len(sample):
+    if _are_seasons(words):
+        return None
+    if sum(bool(DATE.fullmatch(word) or _first_day(word)) for word in sample) < 0.9 * len(sample):
         return None
     fields = [match for match in map(TWO_FIELDS.match, words) if match]
     first = any(int(match[1]) > 12 for match in fields)
@@ -71,6 +89,34 @@ def calendar_of(values: pandas.Series) -> Calendar | None:
     sure = not fields or dotted or first != second
     unsure = next((word for word in words if TWO_FIELDS.match(word)), sample[0])
     return Calendar(first or (dotted and not second), sure, sample[0] if sure else unsure)
+
+
+def _are_seasons(words: list[str]) -> bool:
+    """Tell whether all words are pairs of years, such as 2010-11."""
+    pairs = [SEASON.fullmatch(word) for word in words]
+    return all(pair and (int(pair[2]) + 1) % 100 == int(pair[3]) for pair in pairs)
+
+
+def _first_day(word: str) -> str | None:
+    """Return the first day of a month, a quarter or a week; None: it is none of these."""
+    found = next((match for match in (kind.fullmatch(word) for kind in PERIODS) if match), None)
+    if found is None:
+        return None
+    parts = found.groupdict()
+    year = int(parts["year"])
+    if len(parts["year"]) == 2:
+        year += 2000 if year < 69 else 1900
+    if parts.get("week"):
+        with contextlib.suppress(ValueError):  # not every year has 53 weeks
+            return f"{date.fromisocalendar(year, int(parts['week']), 1)}"
+        return None
+    if parts.get("quarter"):
+        month = 3 * int(parts["quarter"]) - 2
+    elif parts.get("name"):
+        month = NAMES.index(parts["name"][:3].lower()) + 1
+    else:
+        month = int(parts["month"])
+    return f"{year}-{month:02d}-01"
 
 
 def are_day_numbers(numbers: np.ndarray) -> bool:
@@ -102,14 +148,16 @@ def parsed_dates(values: pandas.Series, day_first: bool) -> tuple[pandas.Series,
 
 
 def _with_date(value: Any) -> str:
-    """Return a date as text; a time alone, also one of more than 24 hours, gets a date."""
+    """Return a date as text; a month alone gets a day, a time alone (of any hours) a date."""
     word = str(value).strip()
     match = TIME_ALONE.fullmatch(word)
     if match is None:
-        return word
+        return _first_day(word) or word
     days, hours = divmod(int(match[1]), 24)
-    date = datetime(1970, 1, 1) + timedelta(days=days)
-    return f"{date:%Y-%m-%d} {hours:02d}:{match[2]}:{match[3] or '00'}"
+    if match[4]:  # 12:30 am is half an hour after midnight
+        hours = hours % 12 + 12 * (match[4].lower() == "p")
+    day = datetime(1970, 1, 1) + timedelta(days=days)
+    return f"{day:%Y-%m-%d} {hours:02d}:{match[2]}:{match[3] or '00'}"
 
 
 def date_parts(times: pandas.Series, origin: str) -> dict[str, np.ndarray]:

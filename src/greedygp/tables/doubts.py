@@ -1,8 +1,8 @@
 """What a table may mean besides what it says: sentences about things that are easily overlooked.
 
-A number that stands for "missing", words that differ in capitals only, a column that tells the
-target, rows that are there twice, a line of totals. Nothing is changed silently: each sentence says
-what was assumed and what to do if it is wrong.
+A number or a date that stands for "missing", words that differ in capitals only, a column that
+tells the target, rows that are there twice, lines of units or totals. Nothing is changed silently:
+each sentence says what was assumed and what to do if it is wrong.
 """
 
 from __future__ import annotations
@@ -17,15 +17,26 @@ from greedygp.tables.values import to_numbers, to_words
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["alike_words", "copies", "footers", "few_of_a_class", "stand_ins", "telling_columns"]
+__all__ = [
+    "alike_words",
+    "copies",
+    "few_of_a_class",
+    "no_data",
+    "stand_in_dates",
+    "stand_ins",
+    "telling_columns",
+]
 
 STAND_INS = (-99999, -9999, -999, -99, 99, 999, 9999, 99999, 999999)
 FEWEST_STAND_INS = 2  # rows
+STAND_IN_DAYS = ("1753-01-01", "1899-12-30", "1900-01-01", "1970-01-01", "2099-12-31", "9999-12-31")
 SHARE_OF_COPIES = 0.1  # of the rows
 FEWEST_TO_JUDGE = 3  # rows of a rare class, held out
 RARE = 15  # rows
 TOTALS = ("total", "totals", "grand total", "sum", "average", "mean", "gesamt", "summe")
+FEWEST_BELOW_UNITS = 4  # rows
 FEWEST_TO_TELL = 20  # rows
+EXACT, NEARLY_EXACT = 1e-9, 1e-5  # from a correlation of one
 
 
 def stand_ins(what: str, numbers: np.ndarray) -> str | None:
@@ -40,9 +51,29 @@ def stand_ins(what: str, numbers: np.ndarray) -> str | None:
         if gap > max(np.ptp(others), 0.5 * abs(number)):
             return (
                 f"{what} is {number} in {int(here.sum())} rows, far from its other values "
-                f"({np.min(others):g} to {np.max(others):g}), and this was taken for a number; if "
-                f"it means missing, give --missing={number}."
+                f"({np.min(others):g} to {np.max(others):g}). It was read as a number; if it "
+                f"means missing, give --missing={number}."
             )
+    return None
+
+
+def stand_in_dates(what: str, written: pandas.Series, times: pandas.Series) -> str | None:
+    """Say that a date far from all others may mean that there is none."""
+    for day in STAND_IN_DAYS:
+        here = (times.dt.strftime("%Y-%m-%d") == day).to_numpy()
+        others = times[~here]
+        if here.sum() < FEWEST_STAND_INS or len(others) < FEWEST_STAND_INS:
+            continue
+        first, last = others.min(), others.max()
+        year = int(day[:4])
+        if min(abs(first.year - year), abs(last.year - year)) <= max(10, last.year - first.year):
+            continue
+        word = str(written.iloc[int(np.argmax(here))])
+        return (
+            f"{what} is {word} in {int(here.sum())} rows, far from its other dates "
+            f"({first:%Y-%m-%d} to {last:%Y-%m-%d}). It was read as a date; if it means missing, "
+            f"give --missing={word}."
+        )
     return None
 
 
@@ -66,28 +97,29 @@ def telling_columns(rows: pandas.DataFrame, target: np.ndarray) -> list[str]:
     if len(rows) < FEWEST_TO_TELL:
         return []
     return [
-        f"Column {name!r} tells the target exactly and was used. If it will not be known of new "
-        f"rows, give --drop {name!r}."
+        f"Column {name!r} determines the target {how}, and was used. If it will not be known for "
+        f"new rows, give --drop {name!r}."
         for name in rows.columns
-        if _tells(rows[name], target)
+        if (how := _tells(rows[name], target))
     ]
 
 
-def _tells(values: pandas.Series, target: np.ndarray) -> bool:
-    """Tell whether a column is the target, scaled or in other words."""
+def _tells(values: pandas.Series, target: np.ndarray) -> str:
+    """Say whether a column is the target, scaled or in other words: 'exactly', 'almost exactly'."""
     if values.isna().any():
-        return False
+        return ""
     if target.dtype.kind == "f":
         numbers, wrong = to_numbers(values)
         if len(wrong) or not np.all(np.isfinite(numbers)) or np.ptp(numbers) == 0:
-            return False
+            return ""
         with np.errstate(all="ignore"):
             first = (numbers - np.mean(numbers)) / np.std(numbers)
             second = (target - np.mean(target)) / np.std(target)
-            return bool(abs(np.mean(first * second)) > 1 - 1e-9)
+            apart = 1 - abs(np.mean(first * second))
+        return "exactly" if apart < EXACT else "almost exactly" if apart < NEARLY_EXACT else ""
     words = to_words(values)
     pairs = set(zip(words, target.tolist()))
-    return len(pairs) == len(set(words)) == len(np.unique(target))
+    return "exactly" if len(pairs) == len(set(words)) == len(np.unique(target)) else ""
 
 
 def copies(rows: pandas.DataFrame, target: np.ndarray) -> str | None:
@@ -117,8 +149,8 @@ def few_of_a_class(labels: np.ndarray, test: np.ndarray) -> str | None:
     )
 
 
-def footers(table: pandas.DataFrame, target: str) -> dict[int, str]:
-    """Return the rows that are no data, and why: rows with nothing but a target, and totals."""
+def no_data(table: pandas.DataFrame, target: str) -> dict[int, str]:
+    """Return the rows that are no data, and why: units on top, totals, nothing but a target."""
     found: dict[int, str] = {}
     others = table.drop(columns=target)
     if not len(others.columns) or not len(table):
@@ -126,6 +158,9 @@ def footers(table: pandas.DataFrame, target: str) -> dict[int, str]:
     known = table[target].notna().to_numpy()
     for place in np.flatnonzero(others.isna().all(axis=1).to_numpy() & known):
         found[int(place)] = "has a target and nothing else"
+    if _are_units_on_top(table, target):
+        example = f"{table[target].iloc[0].strip()!r} in {target!r}"
+        found[0] = f"holds words where all other rows have numbers ({example})"
     last: Any = others.iloc[-1]
     for name, value in last.items():
         if isinstance(value, str) and value.strip().rstrip(":").casefold() in TOTALS:
@@ -133,3 +168,17 @@ def footers(table: pandas.DataFrame, target: str) -> dict[int, str]:
             if not (again == value.strip()).any():
                 found[len(table) - 1] = f"looks like a line of totals ({value!r} in {name!r})"
     return found
+
+
+def _are_units_on_top(table: pandas.DataFrame, target: str) -> bool:
+    """Tell whether the first row has a word in every column that else holds numbers."""
+    first: Any = table[target].iloc[0]
+    if not isinstance(first, str) or len(table) < FEWEST_BELOW_UNITS:
+        return False
+    if list(to_numbers(table[target])[1]) != [0]:
+        return False
+    others = [to_numbers(table[name])[1] for name in table.columns if name != target]
+    known = table.drop(columns=target).iloc[0].notna()
+    if any(len(wrong) == 0 and here for wrong, here in zip(others, known, strict=True)):
+        return False
+    return any(list(wrong) == [0] for wrong in others)

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sklearn
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -24,7 +25,8 @@ from greedygp.tables.columns import OTHERS, Column
 from greedygp.tables.plans import FEWEST_ROWS_OF_A_WORD, MOST_WORDS, Plan, plans_for
 from greedygp.tables.problems import ColumnProblem, DataProblem, did_you_mean
 from greedygp.tables.readers import MARK, DateReader, NumberReader, WordReader
-from greedygp.tables.values import to_numbers, to_words
+from greedygp.tables.values import MISSING, to_numbers, to_words
+from greedygp.versions import plain_lists
 
 if TYPE_CHECKING:
     import pandas
@@ -271,7 +273,9 @@ def _transformer(plans: dict[str, Plan], most_words: int) -> ColumnTransformer:
             reader = DateReader(plan.day_first, plan.time_only)
             steps.append((f"date {name}", _numbers(reader), [name]))
     used = [step for step in steps if step[2]]
-    return ColumnTransformer(used, sparse_threshold=0.0, verbose_feature_names_out=False)
+    return ColumnTransformer(
+        used, sparse_threshold=0.0, verbose_feature_names_out=False, **plain_lists(sklearn)
+    )
 
 
 def _numbers(reader: Any, add_indicator: bool = False) -> Pipeline:
@@ -364,8 +368,10 @@ def take_notes(columns: list[Column], rows: pandas.DataFrame, notes: dict[str, i
     for column in columns:
         values = rows[column.name]
         if column.kind != "category":
-            note(f"{column.name}: missing, filled by the median", int(values.isna().sum()))
+            note(f"{column.name}: missing, filled with the median", int(values.isna().sum()))
         elif OTHERS not in column.words:
             for word, times in zip(*np.unique(to_words(values), return_counts=True)):
-                if word not in column.words:
+                if word == MISSING and word not in column.words:
+                    note(f"{column.name}: missing, which it never was in training", int(times))
+                elif word not in column.words:
                     note(f"{column.name}: {str(word)!r} was not seen in training", int(times))

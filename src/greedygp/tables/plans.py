@@ -17,16 +17,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from greedygp.tables.dates import are_day_numbers, calendar_of, parsed_dates
-from greedygp.tables.doubts import alike_words, stand_ins
+from greedygp.tables.doubts import alike_words, stand_in_dates, stand_ins
 from greedygp.tables.names import UNNAMED
 from greedygp.tables.problems import DataProblem, row_number
-from greedygp.tables.values import MISSING, has_decimal_commas, to_numbers, to_words, units_of
+from greedygp.tables.values import (
+    MISSING,
+    has_decimal_commas,
+    mixed_marks,
+    to_numbers,
+    to_words,
+    units_of,
+)
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = [
     "FEWEST_ROWS_OF_A_WORD",
+    "MEANS_MISSING",
     "MOST_WORDS",
     "Plan",
     "Plans",
@@ -164,7 +172,7 @@ def _plan_by_values(
 ) -> None:
     """Decide about a column by what its values look like."""
     found, wrong = to_numbers(present)
-    if len(wrong) and has_decimal_commas(present, wrong) and not _fits_grouped(present):
+    if len(wrong) and has_decimal_commas(present, wrong) and not _are_thousands(present):
         plans.problems.append(
             f"Column {name!r} has numbers with a decimal comma ({_example(present, wrong)}): give "
             f"--decimal ',', or read it as words with --categorical {name!r}."
@@ -177,6 +185,9 @@ def _plan_by_values(
             example = str(present.iloc[int(wrong[0])]).strip()
             value = in_groups[0][int(wrong[0])]
             (found, wrong), grouped = in_groups, True
+            if name not in numbers and (mixed := mixed_marks(present)):
+                plans.left_out[name] = f"it holds {mixed} (--numeric {name!r} keeps it)"
+                return
             if not np.isnan(value):
                 plans.assumptions.append(
                     f"Column {name!r} was read as numbers: {example!r} is {value:.10g} "
@@ -237,8 +248,9 @@ def _are_blanks(present: pandas.Series, wrong: np.ndarray, found: np.ndarray) ->
     return len(words) == 1 and words <= set(MEANS_MISSING) and several
 
 
-def _fits_grouped(present: pandas.Series) -> bool:
-    return len(to_numbers(present, grouped=True)[1]) == 0
+def _are_thousands(present: pandas.Series) -> bool:
+    """Tell whether all commas may stand between thousands."""
+    return len(to_numbers(present, grouped=True)[1]) == 0 or bool(units_of(present))
 
 
 def _are_words(present: pandas.Series, wrong: np.ndarray, most_words: int) -> bool:
@@ -254,7 +266,7 @@ def _plan_words(
     """Decide about a column that holds words: dates, categories, identifiers or free text."""
     calendar = None if asked else calendar_of(present)
     if calendar is not None:
-        _, wrong = parsed_dates(present, calendar.day_first)
+        times, wrong = parsed_dates(present, calendar.day_first)
         if len(wrong):
             plans.problems.append(not_dates(name, present, wrong))
             return
@@ -267,6 +279,7 @@ def _plan_words(
         plans.columns[name] = Plan(
             "date", day_first=calendar.day_first, time_only=calendar.time_only
         )
+        _doubt(plans, stand_in_dates(f"Column {name!r}", present, times))
         return
     words = to_words(present)
     distinct = set(words) - {MISSING}
@@ -334,6 +347,8 @@ def means_missing(present: pandas.Series, wrong: np.ndarray) -> str:
 
 def not_numbers(what: str, present: pandas.Series, wrong: np.ndarray) -> str:
     """Say that a column of numbers holds something else."""
+    if len(wrong) == len(present):
+        return f"{what} holds no numbers; its first value is {_example(present, wrong)}."
     if len(wrong) == 1:
         return f"{what} holds numbers, except for {_example(present, wrong)}."
     return (

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from greedygp.tables.dates import date_parts, parsed_dates
-from greedygp.tables.plans import infinite_values
+from greedygp.tables.plans import MEANS_MISSING, infinite_values
 from greedygp.tables.problems import ColumnProblem, row_number
-from greedygp.tables.values import to_numbers, to_words
+from greedygp.tables.values import has_decimal_commas, to_numbers, to_words
 
 if TYPE_CHECKING:
     import pandas
@@ -114,6 +114,8 @@ class DateReader(TransformerMixin, BaseEstimator):
         parts = date_parts(times, self.origin_)
         self.missing_ = int(times.isna().sum())
         self.parts_ = [name for name, part in parts.items() if np.nanmax(part) > np.nanmin(part)]
+        if (times.dropna().dt.day == 1).all() and "day of week" in self.parts_:
+            self.parts_.remove("day of week")  # dates of months have none
         if self.missing_:
             self.parts_.append(MARK)
         return self
@@ -135,7 +137,13 @@ class DateReader(TransformerMixin, BaseEstimator):
 
 def _not_as_before(kind: str, values: pandas.Series, place: int) -> str:
     """Say that a value is not of the kind that the column held in training."""
+    word = str(values.iloc[place]).strip()
+    remedy = ""
+    if word.casefold() in MEANS_MISSING:
+        remedy = f" If that means missing, give --missing {word!r}."
+    elif kind == "number" and has_decimal_commas(values, np.array([place])):
+        remedy = " If that is a decimal comma, give --decimal ','."
     return (
         f"Column {values.name!r} must hold {kind}s, as it did in training; row "
-        f"{row_number(values, place)} has {str(values.iloc[place])!r}."
+        f"{row_number(values, place)} has {word!r}.{remedy}"
     )

@@ -11,14 +11,19 @@ from typing import IO
 
 from greedygp.tables.problems import FileProblem
 
-__all__ = ["FORMATS", "Source", "format_of", "kind_of_bytes", "opened"]
+__all__ = ["BLANKS", "FORMATS", "Source", "format_of", "kind_of_bytes", "opened"]
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npz", "xlsx")
 SUFFIXES = {f".{name}": name for name in FORMATS}
 SUFFIXES |= {".txt": "csv", ".tab": "tsv", ".pq": "parquet", ".arrow": "feather"}
 SUFFIXES |= {".xlsm": "xlsx", ".ods": "xlsx", ".xls": "xlsx"}
 
-# How files begin that are not text, and what they then are.
+# Cells in quotes, or with spaces that are none to pandas, in which there is nothing.
+BLANKS = [space * k for space in (" ", "\t", "\u00a0", "\u202f", "\u3000") for k in range(1, 17)]
+PICTURE = "a picture"
+WEB_PAGE = "a web page: download the table itself"
+JSON = "JSON: save the table as CSV"
+# How files begin that are not text tables, and what they then are.
 SIGNATURES = {
     b"PK\x03\x04": "a zip archive: give --format npz or --format xlsx if it is one of these",
     b"PAR1": "a Parquet file: give --format parquet",
@@ -27,6 +32,21 @@ SIGNATURES = {
     b"\x93NUMPY": "a NumPy array: save it with numpy.savez, as .npz",
     b"SQLite format 3\x00": "a database: save the table as CSV",
     b"%PDF-": "a PDF: save the table as CSV",
+    b"\x89HDF\r\n\x1a\n": "an HDF5 file: save the table as CSV or Parquet",
+    b"\xfd7zXZ\x00": "compressed by xz: unpack it first",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd: unpack it first",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it first",
+    b"Rar!\x1a\x07": "a RAR archive: unpack it first",
+    b"\x89PNG\r\n\x1a\n": PICTURE,
+    b"\xff\xd8\xff": PICTURE,
+    b"GIF87a": PICTURE,
+    b"GIF89a": PICTURE,
+    b"<!DOCTYPE": WEB_PAGE,
+    b"<!doctype": WEB_PAGE,
+    b"<html": WEB_PAGE,
+    b"<?xml": "XML: save the table as CSV",
+    b"[{": JSON,
+    b'{"': JSON,
 }
 LONGEST_SIGNATURE = max(map(len, SIGNATURES))
 
@@ -91,7 +111,7 @@ def format_of(source: Source) -> str:
 
 
 def kind_of_bytes(start: bytes) -> str | None:
-    """Return what a file is that is not text, by how it begins; None: it may be text.
+    """Return what a file is that is no text table, by how it begins; None: it may be one.
 
     Examples
     --------

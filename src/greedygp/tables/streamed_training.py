@@ -135,7 +135,7 @@ def _rows_of(sources: list[Source], keys: Any, seed: int) -> Iterator[None]:
         files = files_with(int(row[1]) - 1, keys, sources, seed)
         if len(files) == 1:
             raise DataProblem(f"{files[0].name}: {error}") from error
-        raise DataProblem(f"{error} Rows are counted in each file by itself.") from error
+        raise DataProblem(f"{error} Rows are counted within each file.") from error
 
 
 def _looked_at(sources: list[Source], recipe: Recipe, means: Means) -> tuple[list[Source], Look]:

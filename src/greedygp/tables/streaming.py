@@ -63,7 +63,6 @@ class Look:
     name: str = ""  # of the first file
 
     def __add__(self, other: Look) -> Look:
-        import pandas
 
         if set(other.columns) != set(self.columns):
             lacking = [name for name in self.columns if name not in other.columns]
@@ -80,8 +79,8 @@ class Look:
             self.columns,
             self.n_rows + other.n_rows,
             self.n_known + other.n_known,
-            _smallest(pandas.concat([self.sample, other.sample]), self.most[0]),
-            _largest(pandas.concat([self.held_out, other.held_out]), self.most[1]),
+            _smallest(_joined([self.sample, other.sample]), self.most[0]),
+            _largest(_joined([self.held_out, other.held_out]), self.most[1]),
             other.witnesses | self.witnesses,
             kinds,
             self.most,
@@ -95,9 +94,7 @@ class Look:
 
     def to_decide_by(self) -> pandas.DataFrame:
         """Return the sample and the witnesses that it needs, with keys."""
-        import pandas
-
-        return pandas.concat([self.sample, *self.witnesses.values()]).drop_duplicates(KEY)
+        return _joined([self.sample, *self.witnesses.values()]).drop_duplicates(KEY)
 
 
 def look_at(
@@ -170,6 +167,13 @@ def files_with(place: int, keys: pandas.Series, sources: list[Source], seed: int
         for number, source in enumerate(sources)
         if keys_of(seed, number).random(place + 1)[-1] in kept
     ]
+
+
+def _joined(parts: list[pandas.DataFrame]) -> pandas.DataFrame:
+    """Return tables below each other; those without rows say nothing about types of columns."""
+    import pandas
+
+    return pandas.concat([part for part in parts if len(part)] or parts[:1])
 
 
 def _smallest(rows: pandas.DataFrame, count: int) -> pandas.DataFrame:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from greedygp.tables.dates import calendar_of
-from greedygp.tables.doubts import alike_words, footers, stand_ins
-from greedygp.tables.plans import infinite_values, means_missing, not_numbers
+from greedygp.tables.doubts import alike_words, no_data, stand_ins
+from greedygp.tables.plans import MEANS_MISSING, infinite_values, means_missing, not_numbers
 from greedygp.tables.problems import DataProblem, did_you_mean, row_number
-from greedygp.tables.values import has_decimal_commas, is_grouped, to_numbers, units_of
+from greedygp.tables.values import has_decimal_commas, is_grouped, mixed_marks, to_numbers, units_of
 
 if TYPE_CHECKING:
     import pandas
@@ -66,15 +66,16 @@ def take_target(table: pandas.DataFrame, name: str, task: str = "auto") -> Targe
     if name not in table.columns:
         raise DataProblem(
             f"There is no column {name!r} to be the target; {did_you_mean(name, table.columns)}"
-            + " Give --separator if there should be more." * (len(table.columns) == 1)
+            + _other_separator(table)
         )
     column = table[name]
     kept, assumptions = rows_of(table, name)
     not_data = int(np.sum(column.notna().to_numpy() & ~kept))
     column = column[kept]
     if len(column) < FEWEST_ROWS:
+        have = ("No row has", "Only one row has", f"Only {len(column)} rows have")
         raise DataProblem(
-            f"Only {len(column)} rows have a value of the target {name!r}; at least {FEWEST_ROWS} "
+            f"{have[min(len(column), 2)]} a value of the target {name!r}; at least {FEWEST_ROWS} "
             "are needed."
         )
     numbers, wrong, read = numbers_of(name, column)
@@ -89,15 +90,25 @@ def take_target(table: pandas.DataFrame, name: str, task: str = "auto") -> Targe
         return Target(values, kept, task, why, told, not_data)
     labels = _checked_classes(name, column)
     words = sorted(str(label) for label in np.unique(labels))
-    doubt = alike_words(f"The target {name!r}", words)
-    return Target(labels, kept, task, why, [*assumptions, *([doubt] if doubt else [])], not_data)
+    doubts = (alike_words(f"The target {name!r}", words), _blank_class(name, labels))
+    told = [*assumptions, *(doubt for doubt in doubts if doubt)]
+    return Target(labels, kept, task, why, told, not_data)
+
+
+def _other_separator(table: pandas.DataFrame) -> str:
+    """Propose --separator where all was read as one column."""
+    if len(table.columns) > 1:
+        return ""
+    if len(table.columns[0].split()) > 1:
+        return " If spaces are between the columns, give --separator ' '."
+    return " Give --separator if there should be more."
 
 
 def rows_of(table: pandas.DataFrame, name: str) -> tuple[np.ndarray, list[str]]:
     """Return which rows of a table are data with a target, and what was assumed."""
     kept = table[name].notna().to_numpy(copy=True)
     said = []
-    for place, why in footers(table, name).items():
+    for place, why in no_data(table, name).items():
         if kept[place]:
             said.append(f"Row {row_number(table[name], place)} {why}, and was left out.")
             kept[place] = False
@@ -161,6 +172,20 @@ def _doubts(name: str, task: str, numbers: np.ndarray, wrong: np.ndarray) -> lis
     ]
 
 
+def _blank_class(name: str, labels: np.ndarray) -> str | None:
+    """Say that a class is a word that often means missing; not where + and - are the classes."""
+    words = [str(label) for label in np.unique(labels)]
+    found = [word for word in words if word.casefold() in MEANS_MISSING]
+    if "+" in words and "-" in found:
+        found.remove("-")
+    if len(words) < 3 or len(found) != 1:
+        return None
+    return (
+        f"The target {name!r} is {found[0]!r} in {np.sum(labels == found[0])} rows, and this was "
+        f"taken for a class; if it means missing, give --missing {found[0]!r}."
+    )
+
+
 def _checked_numbers(
     name: str, column: pandas.Series, numbers: np.ndarray, wrong: np.ndarray
 ) -> np.ndarray:
@@ -181,6 +206,9 @@ def _checked_numbers(
             f"{means_missing(column, wrong)}".strip()
             + " It must hold numbers for regression: correct them, or give --task classification."
         )
+    mixed = mixed_marks(column)
+    if mixed:
+        raise DataProblem(f"The target {name!r} holds {mixed}; write all of them in one way.")
     if not np.all(np.isfinite(numbers)):
         sentence = infinite_values(name, column, numbers)
         raise DataProblem(sentence.replace("Column", "The target", 1))
@@ -228,6 +256,6 @@ def _checked_classes(name: str, column: pandas.Series) -> np.ndarray:
         rare = str(classes[np.argmin(counts)])
         raise DataProblem(
             f"The class {rare!r} of the target {name!r} has a single row; each class needs two or "
-            "more: leave that row out, or join the class to another."
+            "more: leave that row out, or merge the class with another."
         )
     return labels

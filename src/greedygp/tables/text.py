@@ -14,7 +14,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from greedygp.tables.names import checked_names, is_number
 from greedygp.tables.problems import FileProblem
-from greedygp.tables.source import LONGEST_SIGNATURE, Source, format_of, kind_of_bytes
+from greedygp.tables.source import BLANKS, LONGEST_SIGNATURE, Source, format_of, kind_of_bytes
+from greedygp.tables.values import BEHIND, CURRENCY
 from greedygp.versions import exact_numbers
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["read_text"]
 
 MOST_PREAMBLE = 1000  # lines
-DOTTED = r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d*)?"  # 1.234,5
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # Excel's first line, which tells it
+# 1.234,5, also with a currency or a unit
+DOTTED = rf"([-+(]?\s*{CURRENCY}?\s*[-+]?)((?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d*)?){BEHIND}"
 
 
 def read_text(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pandas.DataFrame]:
@@ -40,7 +44,7 @@ def read_text(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pan
         "names": names,
         "index_col": False,
         "dtype": dict.fromkeys(text_columns, str),
-        "na_values": list(source.missing),
+        "na_values": [*source.missing, *BLANKS],
         "low_memory": False,
         "skipinitialspace": True,
         "chunksize": rows or sys.maxsize,
@@ -90,9 +94,16 @@ def _without_dots(part: pandas.DataFrame) -> pandas.DataFrame:
             continue
         words = values.dropna().astype(str).str.strip()
         if words.str.fullmatch(DOTTED).all():
-            plain = words.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
-            part = part.assign(**{name: plain.astype(float).reindex(values.index)})
+            plain = words.str.replace(DOTTED, _with_a_point, regex=True)
+            if not words.str.contains(r"[^-+\d.,]").any():
+                plain = plain.astype(float)
+            part = part.assign(**{name: plain.reindex(values.index)})
     return part
+
+
+def _with_a_point(found: re.Match[str]) -> str:
+    """Return 1.234,5 as 1234.5, with what stands around it."""
+    return found[1] + found[2].replace(".", "").replace(",", ".") + found[3]
 
 
 def _decoded(file: IO[bytes], source: Source) -> io.TextIOWrapper:
@@ -103,8 +114,14 @@ def _decoded(file: IO[bytes], source: Source) -> io.TextIOWrapper:
         stream = gzip.GzipFile(fileobj=stream)
     kind = kind_of_bytes(start)
     if kind is not None:
-        raise FileProblem(f"{source.name} is not text. It is {kind}.")
+        raise FileProblem(f"{source.name} is not a text table. It is {kind}.")
     encoding = source.encoding or "utf-8-sig"
+    if source.encoding is None and start[:2] not in UTF_16_MARKS and b"\x00" in start[:2]:
+        likely = "utf-16-be" if start.startswith(b"\x00") else "utf-16-le"
+        raise FileProblem(
+            f"{source.name} is not text in UTF-8: every other byte is zero. Give --encoding "
+            f"{likely}."
+        )
     try:
         return io.TextIOWrapper(stream, encoding=encoding, newline="")
     except LookupError as error:
@@ -119,17 +136,23 @@ def _decoded(file: IO[bytes], source: Source) -> io.TextIOWrapper:
 def _heading(text: io.TextIOWrapper, source: Source) -> tuple[str, list[str], str]:
     """Read up to the first row; return what was read of that, the names and the separator.
 
-    Blank lines and lines that begin with # before the names are passed over. If a line with # is
-    followed by numbers and has as many fields, it holds the names itself.
+    Blank lines, lines that begin with # and Excel's `sep=;` before the names are passed over. If a
+    line with # is followed by numbers and has as many fields, it holds the names itself.
     """
-    line, commented = text.readline(), ""
+    line, commented, told = text.readline(), "", None
     for _ in range(MOST_PREAMBLE):
-        if line.strip() and not line.lstrip().startswith("#"):
+        mark = SEPARATOR_LINE.fullmatch(line.rstrip("\r\n"))
+        if mark is not None:
+            told = mark[1]
+        elif line.strip() and not line.lstrip().startswith("#"):
             break
         line, commented = text.readline(), line
     if not line.strip():
         raise FileProblem(f"{source.name} is empty.")
-    separator = source.separator or ("\t" if format_of(source) == "tsv" else _separator(line))
+    usual = "\t" if format_of(source) == "tsv" else _separator(line)
+    separator = source.separator or told or usual
+    if separator == " ":  # one or more of them
+        return "", checked_names(line.split(), source), r"\s+"
     lines = itertools.chain([line], iter(text.readline, ""))
     fields = next(csv.reader(lines, delimiter=separator))  # a quoted name may go over lines
     if commented and all(is_number(field.strip()) for field in fields):

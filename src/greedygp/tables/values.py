@@ -10,19 +10,36 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["MISSING", "has_decimal_commas", "is_grouped", "to_numbers", "to_words", "units_of"]
+__all__ = [
+    "BEHIND",
+    "CURRENCY",
+    "MISSING",
+    "has_decimal_commas",
+    "is_grouped",
+    "mixed_marks",
+    "to_numbers",
+    "to_words",
+    "units_of",
+]
 
 MISSING = "(missing)"
 CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|JPY|CHF|INR)"
+SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
+MARKED = re.compile(rf"{CURRENCY}|%")
+# What may stand behind a number: a sign, a unit.
+BEHIND = rf"(\s*(?:{CURRENCY}|%|[^\W\d_][^\d,;:]{{0,11}}|\u00b0\w?)?\s*\)?)"
 # 1,234 or 1 234 or 1'234 or $1,234.50 or 12 % or (1,200): what `ungrouped` makes numbers of.
 BETWEEN = "[,' \u00a0\u202f\u2019]"  # thousands
-DIGITS = rf"(?:\d{{1,3}}(?:{BETWEEN}\d{{3}})+|\d+)(?:\.\d*)?"
-GROUPED = re.compile(rf"[-+(]?\s*{CURRENCY}?\s*[-+]?{DIGITS}\s*(?:{CURRENCY}|%)?\s*\)?")
+# 12,34,567 is how India writes it.
+DIGITS = rf"(?:\d{{1,3}}(?:{BETWEEN}\d{{3}})+|\d{{1,2}}(?:,\d\d)+,\d{{3}}|\d+)(?:\.\d*)?"
+GROUPED = re.compile(rf"[-+(]?\s*{CURRENCY}?\s*[-+]?{DIGITS}-?\s*(?:{CURRENCY}|%)?\s*\)?")
 # 5 cm or 12kg: a number and a unit.
 WITH_UNIT = re.compile(rf"([-+]?{DIGITS}(?:[eE][-+]?\d+)?)\s*([^\W\d][^\d,;:]{{0,11}}|\u00b0\w?)")
 MINUS = "\u2212"  # as text processors write it
 # 1,5 or 1.234,56: a decimal comma. 1,234 alone may also be a thousand and more.
-DECIMAL_COMMA = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+(?:[eE][-+]?\d+)?")
+DECIMAL_COMMA = re.compile(
+    rf"[-+(]?\s*{CURRENCY}?\s*[-+]?(?:\d+|\d{{1,3}}(?:\.\d{{3}})+),\d+(?:[eE][-+]?\d+)?{BEHIND}"
+)
 
 
 def to_numbers(
@@ -70,12 +87,14 @@ def _spells_nan(value: Any) -> bool:
 def _ungrouped(value: Any) -> Any:
     """Return a text without currency and percent signs and commas between thousands.
 
-    Percentages become numbers of percent: 12 % is 12. Brackets make a number negative.
+    Percentages become numbers of percent: 12 % is 12. Brackets, or a minus behind it, make a number
+    negative.
     """
     if not isinstance(value, str) or not GROUPED.fullmatch(value.strip()):
         return value
-    sign = "-" if value.strip().startswith("(") else ""
-    return sign + re.sub(rf"{CURRENCY}|{BETWEEN}|[%()\s]", "", value)
+    plain = re.sub(rf"{CURRENCY}|{BETWEEN}|[%()\s]", "", value)
+    sign = "-" if value.strip().startswith("(") or plain.endswith("-") else ""
+    return sign + plain.removesuffix("-")
 
 
 def _with_minus(value: Any) -> Any:
@@ -101,6 +120,28 @@ def is_grouped(values: pandas.Series, wrong: np.ndarray) -> bool:
     """Tell whether all values that are not plain numbers have currency signs or grouped digits."""
     written = [str(value).strip() for value in values.iloc[wrong]]
     return bool(written) and all(map(GROUPED.fullmatch, written))
+
+
+def mixed_marks(values: pandas.Series) -> str:
+    """Say what is mixed in a column of numbers: currencies, or percentages and others; else ''."""
+    import pandas
+
+    if pandas.api.types.is_numeric_dtype(values.dtype):
+        return ""
+    found: dict[str, str] = {}
+    for value in values:
+        mark = MARKED.search(value) if isinstance(value, str) else None
+        if mark is not None:
+            found.setdefault(SIGNS.get(mark[0], mark[0]), value.strip())
+        elif _word(value).strip("-+0. "):  # nothing is nothing, with and without a mark
+            found.setdefault("", _word(value))
+    if "%" in found and len(found) > 1:
+        other = next(word for mark, word in found.items() if mark != "%")
+        return f"percentages and other numbers, such as {found['%']!r} and {other!r}"
+    several = sorted(set(found) - {""})
+    if len(several) > 1:
+        return f"numbers in different currencies ({', '.join(several)})"
+    return ""
 
 
 def has_decimal_commas(values: pandas.Series, wrong: np.ndarray) -> bool:
