@@ -97,9 +97,7 @@ def learning(function: Callable) -> Callable:
             metavar="SECONDS",
             help="End each fit after this time with what it has.",
         ),
-        click.option(
-            "--max-basis", type=click.IntRange(1), help="Maximum number of basis vectors."
-        ),
+        click.option("--max-basis", type=click.IntRange(1), help="Most basis vectors to use."),
         click.option(
             "--max-categories",
             type=click.IntRange(2),
