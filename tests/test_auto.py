@@ -182,7 +182,7 @@ def test_what_others_read_off_it():
     [
         ({"model": "dense"}, "model must be one of 'auto', 'full', 'sparse'; got 'dense'"),
         ({"full_rows": -1}, "full_rows must be an integer of at least 0; got -1"),
-        ({"max_basis": 0}, "max_basis must be an integer of at least 1, or None; got 0"),
+        ({"max_basis": 0}, "max_basis must be an integer of at least 1, or 'auto' or None; got 0"),
         ({"noise_model": "loud"}, "noise_model must be one of"),
         ({"time_limit": 0}, "time_limit must be a finite number above 0"),
     ],

@@ -58,8 +58,9 @@ class AutoGPRegressor(
         `max_basis` is not given; else the sparse one.
     full_rows : int
         The most rows (of positive weight) for which "auto" takes the full GP.
-    max_basis : int or None
-        The most basis vectors of the sparse model. Where it is given, "auto" takes that model.
+    max_basis : int, "auto" or None
+        The most basis vectors of the sparse model, as :class:`SparseGPRegressor` has it. Where it
+        is given, `model="auto"` takes that model.
     kernel : Kernel, scikit-learn kernel or None
         Where learning starts; None: an ARD Gaussian scaled to the data.
     noise_variance : float or None
@@ -112,7 +113,7 @@ class AutoGPRegressor(
         *,
         model: str = "auto",
         full_rows: int = 3000,
-        max_basis: int | None = None,
+        max_basis: int | str | None = None,
         kernel: Kernel | ScikitLearnKernel | None = None,
         noise_variance: float | None = None,
         noise_model: str = "auto",
@@ -152,7 +153,7 @@ class AutoGPRegressor(
         """
         check_choice("model", self.model, MODELS)
         check_integer("full_rows", self.full_rows, 0)
-        check_integer("max_basis", self.max_basis, 1, or_none=True)
+        check_integer("max_basis", self.max_basis, 1, or_none=True, or_auto=True)
         full, reason = self._choice(X, sample_weight)
         model = self._made(full)
         try:
@@ -169,7 +170,7 @@ class AutoGPRegressor(
         if self.model != "auto":
             return self.model == "full", f"A {self.model} GP: model={self.model!r} was given."
         if self.max_basis is not None:
-            return False, f"A sparse GP: max_basis={self.max_basis} was given."
+            return False, f"A sparse GP: max_basis={self.max_basis!r} was given."
         if isinstance(X, RowStore) or is_mapped(X) or is_dask(X):
             return False, "A sparse GP: the rows are not in memory."
         n = _rows(X, sample_weight)

@@ -87,11 +87,14 @@ def check_seed(random_state: Any) -> None:
         ) from error
 
 
-def check_integer(name: str, value: Any, least: int, *, or_none: bool = False) -> None:
-    """Raise unless the value is an integer of at least `least` (or None, where that is allowed)."""
-    if value is None and or_none:
+def check_integer(
+    name: str, value: Any, least: int, *, or_none: bool = False, or_auto: bool = False
+) -> None:
+    """Raise unless the value is an integer of at least `least` (or None or "auto", if allowed)."""
+    if (value is None and or_none) or (isinstance(value, str) and value == "auto" and or_auto):
         return
-    what = f"an integer of at least {least}" + (", or None" if or_none else "")
+    others = ["'auto'"] * or_auto + ["None"] * or_none
+    what = f"an integer of at least {least}" + (", or " + " or ".join(others) if others else "")
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be {what}; got {shown(value)}.")
     if value < least:

@@ -37,7 +37,15 @@ def make_fit(n=60, candidates=None, **parameters):
     ],
 )
 def test_the_most_basis_vectors(parameters, limit):
-    assert make_fit(**parameters).limit == limit
+    assert make_fit(**parameters).sizes == (limit,)
+
+
+def test_sizes_are_tried_where_there_are_many_rows_and_the_basis_moves():
+    assert make_fit(n=2000, max_basis="auto").sizes == (89, 178, 357, 715)
+    assert make_fit(n=1999, max_basis="auto").sizes == (178,)
+    assert make_fit(n=2000, max_basis="auto", candidates=np.zeros((50, 2))).sizes == (50,)
+    assert make_fit(n=2000, max_basis="auto", refine_basis=False).sizes == (500,)
+    assert make_fit(n=2000).sizes == (178,)
 
 
 @pytest.mark.parametrize(
@@ -86,9 +94,9 @@ def test_a_start_that_is_interrupted_leaves_no_model(monkeypatch):
 def test_a_selection(preparing, refine, criterion, asked, approximation, kept):
     options = {"criterion": criterion, "approximation": asked, "refine_basis": refine}
     fit = make_fit(rounds=2, max_basis=4, **options)
-    selector = fit._selector(START, fitting.CRITERIA[kept], None)
+    selector = fit._selector(START, 4, fitting.CRITERIA[kept], None)
     assert selector.state.approximation == approximation
-    selected = fit.select(START, preparing=preparing)
+    selected = fit.select(START, 4, preparing=preparing)
     assert len(selected.indices) == 4
     assert selected.state.approximation == approximation
 
@@ -97,11 +105,11 @@ def test_a_selection(preparing, refine, criterion, asked, approximation, kept):
 def test_a_round_begins_with_the_basis_of_the_last_one(refine, begins_with):
     """Section 4 of the matching-pursuit paper; not where the rounds before took a random basis."""
     fit = make_fit(rounds=2, max_basis=4, criterion="matching_pursuit", refine_basis=refine)
-    before = fit.select(START, preparing=refine)
-    selector = fit._selector(START, fitting.CRITERIA["matching_pursuit"], before)
+    before = fit.select(START, 4, preparing=refine)
+    selector = fit._selector(START, 4, fitting.CRITERIA["matching_pursuit"], before)
     expected = before.indices if begins_with == "last basis" else []
     assert selector.favourites.tolist() == list(expected)
-    assert fit._selector(START, fitting.CRITERIA["nlml"], None).favourites.tolist() == []
+    assert fit._selector(START, 4, fitting.CRITERIA["nlml"], None).favourites.tolist() == []
 
 
 def test_a_model_without_learning_is_rebuilt_exactly():

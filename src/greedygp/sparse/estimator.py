@@ -79,9 +79,11 @@ class SparseGPRegressor(
         chosen by DTC's formulas, and `path_` holds their values, except that under "fitc" the
         criteria `nlml`, `loo_cve`, `nlgpp` and `gpe` are FITC's own (slow) unless the basis is
         refined afterwards.
-    max_basis : int or None
+    max_basis : int, "auto" or None
         The most basis vectors; None: 500 or, where the basis is refined, four times the square
-        root of the number of rows if that is less.
+        root of the number of rows if that is less. "auto": where the basis is refined and there
+        are 2000 rows or more in memory, left-out rows choose among 2, 4, 8 and 16 times that root,
+        up to 1000, in several times the time; else as None.
     working_set : int or None
         Random candidates in each step; None: all that are left (slow).
     cache_size : int
@@ -209,7 +211,7 @@ class SparseGPRegressor(
         noise_model: str = "auto",
         criterion: str = "matching_pursuit",
         approximation: str = "auto",
-        max_basis: int | None = None,
+        max_basis: int | str | None = None,
         working_set: int | None = 59,
         cache_size: int = 0,
         patience: int | str | None = "auto",

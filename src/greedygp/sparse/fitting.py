@@ -2,8 +2,9 @@
 
 Hyperparameters to start with come from the evidence of a full GP on some rows. A round selects a
 basis with the hyperparameters at hand (`selection.py`) and improves them for it (`learning.py`).
-Without learning, one selection is all. The end is an exact model of the basis that was kept, its
-posterior, and what it predicts of left-out rows. Callbacks are told of every step.
+Where the size of a basis that moves is left to left-out rows, several sizes are tried
+(`sizes.py`). Without learning, one selection is all. The end is an exact model of the basis that
+was kept, its posterior, and what it predicts of left-out rows. Callbacks are told of every step.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from greedygp.hyperparameters import Point
 from greedygp.minimise import Minimum
 from greedygp.noise import noise_may_vary
 from greedygp.progress import Deadline, FitProgress
+from greedygp.rounds import Round
 from greedygp.sparse.checkpoint import NoFitCheckpoint
 from greedygp.sparse.criteria import CRITERIA, Criterion
 from greedygp.sparse.ending import Ended, Ending
@@ -29,9 +31,15 @@ from greedygp.sparse.forward import SparseSelector
 from greedygp.sparse.learning import TRIAL_ITERATIONS, Learner, Schedule, SparseLearnt
 from greedygp.sparse.model import SparseModel
 from greedygp.sparse.objectives import OBJECTIVES
-from greedygp.sparse.parameters import LARGEST_BASIS, first_approximation, first_objective
+from greedygp.sparse.parameters import (
+    LARGEST_BASIS,
+    LARGEST_TRIED,
+    first_approximation,
+    first_objective,
+)
 from greedygp.sparse.posterior import Posterior
 from greedygp.sparse.selection import Selected, make_selector, select
+from greedygp.sparse.sizes import FEWEST_ROWS, Tried, best_size, sizes_to_try
 from greedygp.sparse.state import SparseState
 from greedygp.start import Given, subset_evidence
 
@@ -92,9 +100,9 @@ class SparseFit:
         self.rounds = 0 if options.objective is None else options.rounds
         self.refines = self.rounds > 0 and bool(options.refine_basis)
         self.approximation = first_approximation(options.approximation, options.objective)
-        self.limit = self._limit()
+        self.sizes = self._sizes()  # of the basis at most, to be tried in this order
         self.given_start = Given.to(options, data.X.shape[1])
-        self.progress = FitProgress(options, given, max(1, 2 * self.rounds))
+        self.progress = FitProgress(options, given, max(1, 2 * self.rounds) * len(self.sizes))
 
     def run(self) -> FittedModel:
         """Go through the stages."""
@@ -151,9 +159,9 @@ class SparseFit:
     # --- selection -----------------------------------------------------------------------------
 
     def select(
-        self, point: Point, previous: Selected | None = None, preparing: bool = False
+        self, point: Point, limit: int, previous: Selected | None = None, preparing: bool = False
     ) -> Selected:
-        """Return a basis chosen with the point's hyperparameters.
+        """Return a basis of at most so many vectors, chosen with the point's hyperparameters.
 
         `previous` is the basis of the round before (at random where the last one refines, so that
         it is no favourite); `preparing` says that the basis is only to prepare the round that
@@ -164,17 +172,17 @@ class SparseFit:
         if self.refines:
             share = PREPARING_SHARE if preparing else REFINED_SHARE
         stopping = Stopping(
-            max_size=self.limit,
+            max_size=limit,
             patience=self._patience() if criterion.chooses_size else None,
             tol=self.options.tol,
             deadline=self.deadline.share(share),
         )
-        selector = self._selector(point, criterion, previous)
-        stage = self.progress.stage("select", self.limit, lambda: _attributes(selector.state))
+        selector = self._selector(point, limit, criterion, previous)
+        stage = self.progress.stage("select", limit, lambda: _attributes(selector.state))
         return select(selector, stopping, lambda _: stage.step("basis vector"))
 
     def _selector(
-        self, point: Point, criterion: Criterion, previous: Selected | None
+        self, point: Point, limit: int, criterion: Criterion, previous: Selected | None
     ) -> SparseSelector:
         data, approximation = self.data, self.approximation
         own = self.options.approximation == "fitc" and criterion.exact_fitc and not self.refines
@@ -187,7 +195,7 @@ class SparseFit:
             data.y,
             data.weights,
             approximation=approximation,
-            capacity=self.limit,
+            capacity=limit,
             backend=data.backend,
             keep_v=criterion.needs_v and approximation == "dtc",
             track_explained=criterion.needs_explained,
@@ -203,14 +211,17 @@ class SparseFit:
             favourites=() if previous is None or self.refines else previous.indices,
         )
 
-    def _limit(self) -> int:
-        """Return the most basis vectors."""
-        most = self.options.max_basis
-        if most is None:
-            most = LARGEST_BASIS
-            if self.refines:  # patience does not tell the size then
-                most = min(most, int(BASIS_PER_ROOT_ROW * np.sqrt(self.data.X.shape[0])))
-        return min(most, self.inputs.shape[0])
+    def _sizes(self) -> tuple[int, ...]:
+        """Return the most basis vectors, or several such numbers to try."""
+        given, n_rows, most = self.options.max_basis, self.data.X.shape[0], self.inputs.shape[0]
+        if given not in (None, "auto"):
+            return (min(given, most),)
+        if not self.refines:
+            return (min(LARGEST_BASIS, most),)
+        if given == "auto" and n_rows >= FEWEST_ROWS and self.data.streamed is None:
+            return sizes_to_try(n_rows, min(LARGEST_TRIED, most))
+        usual = int(BASIS_PER_ROOT_ROW * np.sqrt(n_rows))  # patience does not tell the size
+        return (min(usual, LARGEST_BASIS, most),)
 
     def _patience(self) -> int | None:
         if self.options.patience != "auto":
@@ -221,7 +232,7 @@ class SparseFit:
 
     def select_only(self, start: Point, value: float) -> tuple[SparseModel, SparseLearnt]:
         """Select once, and rebuild the model exactly with the hyperparameters of the start."""
-        selected = self.select(start)
+        selected = self.select(start, self.sizes[0])
         state = selected.state
         assert state is not None
         state.truncate(len(selected.indices), self.approximation)
@@ -236,20 +247,40 @@ class SparseFit:
         return state, learnt
 
     def learn(self, start: Point) -> tuple[SparseModel, SparseLearnt]:
-        """Select and learn in rounds; return the best model."""
-        schedule = self._schedule()
+        """Learn with one size of basis after the other while it pays; return the best model."""
         start = self.file.start(start)
-        learner = Learner(self.data, schedule, start, self.file)
-        trials = len(schedule.rivals) + schedule.tries_bound
-        steps = schedule.max_iter + trials * TRIAL_ITERATIONS
+        rounds: list[Round] = []
+        learner: Learner
+
+        def with_size(size: int) -> Tried[SparseLearnt]:
+            nonlocal learner
+            learner = Learner(self.data, self._schedule(), start, self.file)
+            learnt = self._learnt(learner, size)
+            rounds.extend(learnt.rounds)
+            loss = learner.left_out_loss(learnt) if len(self.sizes) > 1 else 0.0
+            ended = learner.stopped or self.deadline.passed
+            return Tried(learnt, loss, learnt.interrupted, ended)
+
+        best = best_size(self.sizes, with_size)
+        learnt = best.model
+        learnt.rounds, learnt.interrupted = rounds, best.interrupted
+        if len(self.sizes) > 1:
+            return learner.state_of(learnt), learnt
+        assert learner.objective.state is not None
+        return learner.objective.state, learnt
+
+    def _learnt(self, learner: Learner, size: int) -> SparseLearnt:
+        """Select at most so many basis vectors and learn, in rounds."""
+        trials = len(learner.schedule.rivals) + learner.schedule.tries_bound
+        watch = self._watch(learner, learner.schedule.max_iter + trials * TRIAL_ITERATIONS)
         try:
             while learner.goes_on:
                 selected = self.file.selection(
-                    lambda: self.select(learner.point, learner.previous, learner.preparing),
+                    lambda: self.select(learner.point, size, learner.previous, learner.preparing),
                     self.inputs,
                     self.rng,
                 )
-                learner.round(selected, self._watch(learner, steps))
+                learner.round(selected, watch)
             learnt = learner.result()
         except KeyboardInterrupt:
             if learner.best is None:
@@ -257,9 +288,7 @@ class SparseFit:
             learner.best.interrupted = True
             learnt = learner.result()
         learner.widen(learnt)
-        state = learner.objective.state
-        assert state is not None
-        return state, learnt
+        return learnt
 
     def _watch(self, learner: Learner, steps: int) -> Callable[[Point, float], bool]:
         """Return what tells the callbacks of a round's iterations, at most so many."""

@@ -20,7 +20,7 @@ from greedygp.rows import ArrayRows, RowStore, survey
 from greedygp.rows.cluster import DaskRows
 from greedygp.rows.collections import is_dask
 from greedygp.rows.memory import is_mapped
-from greedygp.sparse.parameters import LARGEST_BASIS
+from greedygp.sparse.parameters import LARGEST_BASIS, LARGEST_TRIED
 from greedygp.validation import (
     check_brings_targets,
     check_store,
@@ -92,7 +92,8 @@ def _most_rows(estimator: Any, X: Any) -> float:
 
 def rows_held(estimator: Any, itemsize: int) -> int:
     """Return the state of how many rows `memory_limit` allows to hold: Z, V, candidates."""
-    size = LARGEST_BASIS if estimator.max_basis is None else estimator.max_basis
+    sizes: dict[Any, int] = {None: LARGEST_BASIS, "auto": LARGEST_TRIED}
+    size = sizes.get(estimator.max_basis, estimator.max_basis)
     held = estimator.memory_limit / (itemsize * (2.0 * size + CANDIDATES))
     return max(FEWEST_ROWS, int(held))
 

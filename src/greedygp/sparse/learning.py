@@ -27,6 +27,7 @@ from greedygp.hyperparameters import Point, rescaled
 from greedygp.minimise import Minimum
 from greedygp.rounds import ROUND_TOL, Learnt, Round
 from greedygp.sparse.checkpoint import NoFitCheckpoint
+from greedygp.sparse.model import SparseModel
 from greedygp.sparse.objectives import SparseObjective
 from greedygp.sparse.passes import StreamedObjective
 from greedygp.sparse.search import BOUND, Schedule, Search, Watch
@@ -50,6 +51,7 @@ class SparseLearnt(Learnt[Point]):
 
     selected: Selected
     objective: str | None = None  # what it was learnt by
+    approximation: str | None = None
     refined: bool = False
     widening: float = 1.0  # what kernel and noise were multiplied by after learning
 
@@ -87,7 +89,7 @@ class Learner:
         self.number = 0  # of the round that comes next
         self.goes_on = True
         self.best: SparseLearnt | None = None
-        self._stopped = False  # somebody asked for the end
+        self.stopped = False  # somebody asked for the end
 
     @property
     def objective(self) -> SparseObjective | StreamedObjective:
@@ -113,7 +115,7 @@ class Learner:
         best = self.best
         if best is not None and selected.is_poorer_than(best.selected):
             best.interrupted |= selected.path.reason == "interrupted"
-            self._stopped, self.goes_on = True, False
+            self.stopped, self.goes_on = True, False
             return
         learnt = self._optimised(selected, watch)
         if best is None or learnt.value < best.value or self.refining:
@@ -137,7 +139,7 @@ class Learner:
         """
         best = self.best
         assert best is not None
-        best.converged |= self._stopped
+        best.converged |= self.stopped
         best.value = self.search.value(best.point)
         if self.search.kind.tells_scale or not self.schedule.learn_noise:
             return best
@@ -159,6 +161,23 @@ class Learner:
         learnt.point, learnt.widening = widened(learnt.point, self.search.n_values, spent)
         self.search.value(learnt.point)
 
+    def left_out_loss(self, learnt: SparseLearnt) -> float:
+        """Return what left-out rows cost under the result, in nats per row."""
+        assert learnt.approximation is not None
+        return self.search.left_out_loss(learnt.point, learnt.approximation)
+
+    def state_of(self, learnt: SparseLearnt) -> SparseModel:
+        """Return the state of a result, which may be that of a learner with a smaller basis."""
+        point, objective, approximation = learnt.point, learnt.objective, learnt.approximation
+        assert point.basis is not None
+        assert objective is not None
+        assert approximation is not None
+        self.search.begin(len(point.basis), guarded=learnt.refined)
+        self.search.judge_by(objective, approximation)
+        self.search.value(point)
+        assert self.objective.state is not None
+        return self.objective.state
+
     def _optimised(self, selected: Selected, watch: Watch) -> SparseLearnt:
         """Return the model that a round finds for a basis."""
         begin, refine, preparing = time.perf_counter(), self.refining, self.preparing
@@ -170,6 +189,7 @@ class Learner:
                 point=start,
                 selected=selected,
                 objective=self.search.kind.name,
+                approximation=self.objective.approximation,
                 value=self.search.value(start),
                 interrupted=selected.path.reason == "interrupted",
             )
@@ -182,6 +202,7 @@ class Learner:
             point=found.point,
             selected=selected,
             objective=self.search.kind.name,
+            approximation=self.objective.approximation,
             value=found.value,
             refined=refine and found.n_iter > 0,
             converged=preparing or found.converged or broken_off,
@@ -282,9 +303,9 @@ class Learner:
 
     def _must_stop(self, found: SparseLearnt | Minimum) -> bool:
         """Tell whether time is up, or somebody wants to stop."""
-        return self._stopped or found.interrupted or self.schedule.deadline.passed
+        return self.stopped or found.interrupted or self.schedule.deadline.passed
 
     def _noted(self, watch: Callable[[Point, float], bool], point: Point, value: float) -> bool:
         if self.objective.state is not None:  # else a file has told what is known
-            self._stopped = bool(watch(point, value))
-        return self._stopped
+            self.stopped = bool(watch(point, value))
+        return self.stopped

@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 LARGEST_BASIS = 500  # unless the user wants more
+LARGEST_TRIED = 1000  # by `max_basis="auto"`
 APPROXIMATIONS = ("auto", "fitc", "dtc", "sor")
 
 
@@ -50,11 +51,10 @@ def check_parameters(estimator: Any) -> None:
     check_choice("noise_model", estimator.noise_model, NOISE_MODELS)
     check_choice("criterion", estimator.criterion, tuple(CRITERIA))
     check_choice("approximation", estimator.approximation, APPROXIMATIONS)
-    check_integer("max_basis", estimator.max_basis, 1, or_none=True)
+    check_integer("max_basis", estimator.max_basis, 1, or_none=True, or_auto=True)
     check_integer("working_set", estimator.working_set, 1, or_none=True)
     check_integer("cache_size", estimator.cache_size, 0)
-    if estimator.patience != "auto":
-        check_integer("patience", estimator.patience, 1, or_none=True)
+    check_integer("patience", estimator.patience, 1, or_none=True, or_auto=True)
     check_number("tol", estimator.tol, least=0)
     check_choice("objective", estimator.objective, ("auto", *OBJECTIVES, None))
     objective = first_objective(estimator.objective)
