@@ -59,8 +59,7 @@ class SparseGPRegressor(
     kernel : Kernel, scikit-learn kernel or None
         Where learning starts; None: an ARD Gaussian scaled to the data.
     noise_variance : float or None
-        Held fixed where given (in the units of the normalised y if `normalize_y`); None: learnt
-        from the data.
+        Held fixed where given (in the units of the normalised y if `normalize_y`); None: learnt.
     noise_model : {"auto", "constant", "input"}
         Whether the noise depends on the input: "input" learns its logarithm as a function of the
         inputs and of the predicted mean, from the errors of left-out rows; "auto" does so unless
@@ -80,10 +79,9 @@ class SparseGPRegressor(
         criteria `nlml`, `loo_cve`, `nlgpp` and `gpe` are FITC's own (slow) unless the basis is
         refined afterwards.
     max_basis : int, "auto" or None
-        The most basis vectors; None: 500 or, where the basis is refined, four times the square
-        root of the number of rows if that is less. "auto": where the basis is refined and there
-        are 2000 rows or more in memory, left-out rows choose among 2, 4, 8 and 16 times that root,
-        up to 1000, in several times the time; else as None.
+        The most basis vectors; None: 500 or, where the basis is refined, four times the root of the
+        number of rows if that is less. "auto": as None, but from 2000 rows on left-out rows choose
+        the size of a refined basis, up to 1000, in several times the time.
     working_set : int or None
         Random candidates in each step; None: all that are left (slow).
     cache_size : int

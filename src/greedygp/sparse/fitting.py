@@ -272,7 +272,7 @@ class SparseFit:
     def _learnt(self, learner: Learner, size: int) -> SparseLearnt:
         """Select at most so many basis vectors and learn, in rounds."""
         trials = len(learner.schedule.rivals) + learner.schedule.tries_bound
-        watch = self._watch(learner, learner.schedule.max_iter + trials * TRIAL_ITERATIONS)
+        steps = learner.schedule.max_iter + trials * TRIAL_ITERATIONS
         try:
             while learner.goes_on:
                 selected = self.file.selection(
@@ -280,7 +280,7 @@ class SparseFit:
                     self.inputs,
                     self.rng,
                 )
-                learner.round(selected, watch)
+                learner.round(selected, self._watch(learner, steps))
             learnt = learner.result()
         except KeyboardInterrupt:
             if learner.best is None:
