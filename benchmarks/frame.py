@@ -1,7 +1,7 @@
 """The frame: suites of runs, their records, and the loop that fills in what is missing.
 
 A run is one method on one partition of one data set. It gives one record: metrics, curves,
-seconds, parameters, seed, versions and machine. The records of a data set are the lines of
+seconds, parameters, seed, versions, commit and machine. The records of a data set are the lines of
 ``results/<suite>/<task>.jsonl``; the file is replaced in one step after every run, so that an
 interrupted suite keeps what it has and goes on from there. A run that fails leaves a record that
 says why, and is tried again the next time.
@@ -17,6 +17,7 @@ import json
 import os
 import platform
 import signal
+import subprocess
 import tempfile
 import threading
 import time
@@ -269,6 +270,7 @@ def record_of(
             **outcome,
             "parameters": run.parameters,
             "versions": versions(),
+            "code": code(),
             "machine": machine(),
         }
     )
@@ -422,6 +424,25 @@ def versions() -> dict[str, str]:
             found[package] = "not installed"
     found["blas"] = _blas()
     return found
+
+
+@functools.cache
+def code() -> str | None:
+    """The commit, with a plus where the library or the suites differ from it; None: unknown."""
+    try:
+        commit = _git("rev-parse", "--short=7", "HEAD")
+        changed = _git("status", "--porcelain", "--", "../src", "suites")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit + ("+" if changed else "")
+
+
+def _git(*arguments: str) -> str:
+    folder = Path(__file__).parent
+    command = ["git", *arguments]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def _blas() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,7 @@ def provenance(suite: Suite, records: Sequence[Record]) -> list[str]:
         f"{_duration(sum(record['seconds'] for record in good))} in all.",
         "",
     ]
+    lines += _states(good)
     for title, field in (("Versions", "versions"), ("Machine", "machine")):
         kinds = {tuple(sorted(record[field].items())) for record in good}
         for kind in sorted(kinds, key=str):
@@ -115,6 +117,21 @@ def provenance(suite: Suite, records: Sequence[Record]) -> list[str]:
             f"{record['partition']}: {reason}"
         )
     return lines
+
+
+def _states(records: Sequence[Record]) -> list[str]:
+    """Which states of the code the runs are of, where that was noted."""
+    states = Counter(record.get("code") for record in records)
+    older = states.pop(None, 0)
+    if not states:
+        return []
+    text = ", ".join(f"{name} ({n} runs)" for name, n in sorted(states.items()))
+    if older:
+        text += (
+            f"; {older} runs are older, and it was not noted. Other states may draw other "
+            "candidates at random"
+        )
+    return [f"State of the code: {text}.", ""]
 
 
 def partitions_line(suite: Suite, records: Sequence[Record]) -> str:

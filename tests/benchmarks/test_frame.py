@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 from made_up_suite import make_suite
@@ -55,6 +56,30 @@ def test_every_run_gives_one_record(go, counts):
         record["versions"]
     )
     assert {"cpu", "cores"} <= set(record["machine"])
+    assert record["code"] == frame.code()
+
+
+def test_the_state_of_the_code_is_a_commit_or_unknown(monkeypatch):
+    found = frame.code.__wrapped__()
+    assert found is None or re.fullmatch(r"[0-9a-f]{7,40}\+?", found)
+    monkeypatch.setenv("PATH", "")
+    assert frame.code.__wrapped__() is None
+
+
+def test_pages_tell_runs_of_other_states_apart(go):
+    suite = make_suite()
+    go(suite)
+    records = read_records(suite, go.results)
+    for record in records:
+        record["code"] = "abc1234"
+    assert "State of the code: abc1234 (8 runs)." in pages.provenance(suite, records)
+    for record in records[:3]:
+        del record["code"]
+    text = "\n".join(pages.provenance(suite, records))
+    assert "abc1234 (5 runs); 3 runs are older, and it was not noted." in text
+    for record in records:
+        record.pop("code", None)
+    assert "State of the code" not in "\n".join(pages.provenance(suite, records))
 
 
 def test_recorded_runs_are_not_repeated(go, counts):
