@@ -121,7 +121,7 @@ def test_error_bars_that_follow_the_input_are_shown():
     assert "Noise along x" in figure.charts[1]
     heights = [float(y) for y in re.findall(r'cy="([\d.]+)"', figure.charts[1])]
     assert heights[-1] < heights[0] - 50  # up is less: the noise grows along x
-    assert "They follow the input" in page(trained, "test rows")
+    assert "They vary with the input" in page(trained, "test rows")
 
 
 # ------------------------------------------------------------------------------- places

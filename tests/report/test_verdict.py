@@ -70,6 +70,13 @@ def test_error_bars(factor, word, times):
         assert said == pytest.approx(times, rel=0.1)
 
 
+def test_error_bars_of_few_rows_that_are_too_wide():
+    """All of 80 rows inside is no surprise, but errors of two thirds of the size are."""
+    mean, error = normal(80), normal(80, 1)
+    _, answer, _ = verdict(judged(mean + 0.06 * error, mean, np.full(80, 0.1)))
+    assert answer.short == "Too wide"
+
+
 def test_error_bars_of_another_shape():
     """95 % inside, but most errors are far smaller than the error bars."""
     mean = normal(2000)

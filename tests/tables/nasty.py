@@ -51,6 +51,7 @@ class Nasty:
 
 
 DAYS = pandas.date_range("2020-01-01", periods=N)
+FAR = int(pandas.__version__.split(".")[0]) >= 3  # whether dates may be beyond 2262
 MONTHS = pandas.date_range("2015-01-01", periods=N, freq="MS")
 WORDS = [f"w{k % 55}" for k in range(N)]
 STORY = [f"row {k} is a long remark by someone who likes words" for k in range(N)]
@@ -296,7 +297,8 @@ TABLES = {
     ),
     "the end of all days": Nasty(
         csv(d=["9999-12-31"] * 3 + [*DAYS.strftime("%Y-%m-%d")][3:]),
-        "is 9999-12-31 in 3 rows, far from its other dates (2020-01-04 to 2020-02-29)",
+        "far from its other dates (2020-01-04 to 2020-02-29)" if FAR else "--missing '9999-12-31'",
+        0 if FAR else 4,
     ),
     "times of two halves": Nasty(csv(d=[f"{k % 12 + 1}:30 PM" for k in range(N)]), "3 from 3"),
     "times": Nasty(csv(d=[f"{k % 24}:30" for k in range(N)]), "3 from 3 columns"),

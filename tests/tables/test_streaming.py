@@ -198,7 +198,7 @@ class TestSentences:
         sentence = f"'many' in row {21 if parts == 3 else 81}"
         with pytest.raises(DataProblem, match=sentence) as raised:
             train_from_files(write(rows, tmp_path, parts=parts), recipe(task=task), Means(MEMORY))
-        assert ("Rows are counted in each file" in str(raised.value)) == (parts > 1)
+        assert ("Rows are counted within each file" in str(raised.value)) == (parts > 1)
 
     @pytest.mark.parametrize(
         ("changes", "sentence"),

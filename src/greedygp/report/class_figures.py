@@ -108,10 +108,10 @@ def ranking(subject: Subject) -> Figure | None:
             for t, r, p in zip(curve.threshold[some], curve.recall[some], curve.precision[some])
         ], "ghost", 5)  # fmt: skip
     caption = (
-        f"The class {name} ({percent(share)} of the rows) against all others, at every threshold "
-        f"of its probability. First: the ROC curve, area {curve.roc_auc:.3f} (0.5 is chance, 1 "
-        f"perfect). Second: precision and recall, average precision {curve.average_precision:.3f} "
-        f"(chance: {share:.3f}). Dashed: chance."
+        f"The class {name}, the rarest ({percent(share)} of the rows), against the others, at "
+        "every threshold of its probability. First: the ROC curve, area "
+        f"{curve.roc_auc:.3f} (0.5 is chance, 1 perfect). Second: precision and recall, average "
+        f"precision {curve.average_precision:.3f} (chance: {share:.3f}). Dashed: chance."
     )
     return Figure("ranking", f"Finding {name}", [roc.svg(), precision.svg()], caption)
 

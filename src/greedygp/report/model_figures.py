@@ -123,7 +123,8 @@ def _criterion(curve: PathCurve, x_label: str, size: tuple[int, int]) -> str:
     chart.trace(curve.step[shown], curve.value[shown], np.array(titles)[shown].tolist(),
                 kind="ghost", radius=5)  # fmt: skip
     place = curve.chosen - 1
-    chart.mark(curve.step[place], curve.value[place], f"chosen: {curve.size[place]}")
+    chart.mark(curve.step[place], curve.value[place], f"chosen: {curve.size[place]}",
+               (curve.step[shown], curve.value[shown]))  # fmt: skip
     return chart.svg()
 
 
@@ -139,7 +140,7 @@ def _still_to_gain(curve: PathCurve, x_label: str, size: tuple[int, int]) -> str
     chart = Chart(curve.step, y, x_label, "% of the gain still to come", label=label, y_log=True,
                   size=size)  # fmt: skip
     chart.trace(x, y, titles, kind="ghost", radius=5)
-    chart.mark(x[-1], y[-1], f"chosen: {curve.size[-1]}")
+    chart.mark(x[-1], y[-1], f"chosen: {curve.size[-1]}", (x, y))
     return chart.svg()
 
 

@@ -31,7 +31,7 @@ CARDS = {
     "nmse": ("NMSE", "0 is perfect, 1 as good as the mean"),
     "coverage_95": ("inside the 95 % interval", "95 % is right"),
     "error": ("error rate", ""),
-    "balanced_error": ("error rate, classes weighted equally", ""),
+    "balanced_error": ("balanced error rate", "classes weighted equally"),
     "log_loss": ("log loss", "smaller is better"),
     "calibration_error": ("calibration error", "0 is perfect"),
 }

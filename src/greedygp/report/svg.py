@@ -154,11 +154,15 @@ class Chart:
         d = "L".join(f"{a:.1f} {b:.1f}" for a, b in outline)
         self.parts.append(f'<path class="{kind}" d="M{d}Z"/>')
 
-    def mark(self, x: float, y: float, text: str) -> None:
-        """Draw one emphasised point with a few words beside it."""
+    def mark(self, x: float, y: float, text: str, curve=((), ())) -> None:
+        """Draw one emphasised point with a few words beside it, above the curve that is there."""
         (a,), (b,) = self._place([x], [y])
         side, shift = ("end", -8) if a > self.width / 2 else ("start", 8)
-        raised = b - 8 if b > TOP + 24 else b + 18
+        across, down = self._place(*curve)
+        far = a + shift + math.copysign(LETTER * len(text), shift)
+        beside = [d for c, d in zip(across, down) if min(a, far) <= c <= max(a, far)]
+        above = min([b, *beside]) - 8
+        raised = above if above > TOP + 16 else b + 18
         self.parts.append(
             f'<circle class="mark" cx="{a:.1f}" cy="{b:.1f}" r="4.5"/><text class="note" '
             f'x="{a + shift:.1f}" y="{raised:.1f}" text-anchor="{side}">{escape(text)}</text>'
@@ -237,13 +241,13 @@ class Chart:
         for value, name in named:
             (across,), _ = self._place([value], [1.0])
             place = f'x="{across:.1f}" y="{bottom + 16:.1f}" text-anchor="middle"'
+            most = LONGEST_NAME
             if slanted:
+                most = min(most, int(across / (LETTER * math.cos(SLANT))))  # not beyond the card
                 turned = f"rotate({-math.degrees(SLANT):.0f} {across:.1f} {bottom + 12:.1f})"
                 place = f'x="{across:.1f}" y="{bottom + 12:.1f}" text-anchor="end"'
                 place += f' transform="{turned}"'
-            self.parts.append(
-                f'<text class="tick" {place}>{escape(_cut(name, LONGEST_NAME))}</text>'
-            )
+            self.parts.append(f'<text class="tick" {place}>{escape(_cut(name, most))}</text>')
         most = int(self.width / LETTER)
         self.parts.append(
             f'<text class="label" x="{self.left + self._across / 2:.1f}" '

@@ -150,7 +150,7 @@ def _how_good_at_classes(subject: Subject) -> Answer:
     rows, recall, precision = (each[rarest][name] for name in ("rows", "recall", "precision"))
     found = f"It finds {percent(recall, 0)} of the {rows} rows of {rarest}, the rarest class"
     if precision is not None:
-        found += f"; {percent(precision, 0)} of what it calls {rarest} is"
+        found += f"; {percent(precision, 0)} of what it calls {rarest} is {rarest}"
     sentences.append(found + ".")
     area = each[rarest]["roc_auc"]
     if recall < LOW_RECALL and area is not None and area > WORTH_TELLING:
@@ -212,7 +212,8 @@ def _trust(inside: float, said, n: int) -> tuple[str, str]:
     off = (inside - 0.95) / np.sqrt(0.95 * 0.05 / n)
     if off < -SURE:
         return "Too narrow", "poor"
-    if off > SURE:
+    size = np.mean(((said.y - said.mean) / said.std) ** 2)  # 1 where the error bars are right
+    if off > SURE or (off > 0 and size < 1 - SURE * np.sqrt(2 / n)):
         return "Too wide", "fair"
     if off < -SUSPECTED:
         return "Nearly", "fair"

@@ -359,9 +359,12 @@ def not_numbers(what: str, present: pandas.Series, wrong: np.ndarray) -> str:
 
 def not_dates(name: str, present: pandas.Series, wrong: np.ndarray) -> str:
     """Say that a column of dates holds something else."""
+    words = {str(present.iloc[k]).strip() for k in wrong}
+    missing = f" If that means missing, give --missing {min(words)!r}." if len(words) == 1 else ""
     return (
         f"Column {name!r} holds dates, except for {len(wrong)} of its values; the first is "
-        f"{_example(present, wrong)}. Correct them, or leave the column out with --drop {name!r}."
+        f"{_example(present, wrong)}.{missing} Correct them, or leave the column out with --drop "
+        f"{name!r}."
     )
 
 
