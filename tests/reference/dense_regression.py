@@ -91,6 +91,20 @@ def greedy_block(A, g, size, subsets, prefitting=False):
     return block
 
 
+def greedy_block_of_many(A, G, size, subsets):
+    """The same for several gradients (p, n): one block for all, their squares added up."""
+    everything = range(G.shape[1])
+    block, E, looked_at = [], G, everything
+    while len(block) < size:
+        others = [i for i in looked_at if i not in block]
+        others = others or [i for i in everything if i not in block]
+        block.append(max(others, key=lambda i: np.sum(E[:, i] ** 2) / (2 * A[i, i])))
+        E = G + np.array([A @ block_step(A, g, block)[0] for g in G])
+        if len(block) < size:
+            looked_at = next(subsets)
+    return block
+
+
 def greedy_descent(A, y, size, subsets, steps, prefitting=False):
     """Algorithm 1: the blocks, and the dual variables after every step, beginning with zero."""
     alpha, g, blocks, path = np.zeros(len(y)), -y, [], [np.zeros(len(y))]

@@ -12,10 +12,10 @@ from dense.problems import (
     rounding,
     steps_of,
 )
-from greedygp.dense.solvers.greedy_descent import GreedyDescent
+from greedygp.dense.solvers.greedy_descent import MOST_SCORED, GreedyDescent
 from greedygp.dense.solving import Limits, solve
 from greedygp.exceptions import NotPositiveDefiniteError
-from reference.dense_regression import block_step, greedy_descent
+from reference.dense_regression import block_step, greedy_block_of_many, greedy_descent
 from tolerances import assert_close
 
 
@@ -63,6 +63,41 @@ def test_the_blocks_are_those_of_algorithms_1_and_2(Problem, size, subset, weigh
     blocks, expected = greedy_descent(problem.dense().A, problem.y[0], size, iter(subsets), 6)
     assert chosen == blocks
     assert_allclose(np.concatenate(path), expected, rtol=0, atol=1e-9)
+
+
+class Mixtures(Subsets):
+    """The same, with signs that mix the right-hand sides."""
+
+    def __init__(self, n, size):
+        super().__init__(n, size)
+        self.signs = []
+
+    def choice(self, values, size):
+        self.signs.append(self.draws.choice(values, size=size))
+        # The reference draws its subsets from the same stream.
+        assert_array_equal(self.signs[-1], self.again.choice(values, size=size))
+        return self.signs[-1]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("p", [3, 4, 5, 9])
+def test_many_right_hand_sides_share_blocks_that_mixtures_choose(Problem, p, weighted):
+    problem = Problem(n=40, p=p, weighted=weighted)
+    A, rng = problem.dense().A, Mixtures(40, 6)
+    solver = greedy(problem, rng, working_set=6)
+    for _ in range(3):
+        G, alpha = solver.gradient.copy(), solver.alpha.copy()
+        block, *_ = solver.choose()
+        mixed = G if p <= MOST_SCORED else rng.signs[-1] @ G
+        assert mixed.shape[0] <= MOST_SCORED
+        assert block.tolist() == greedy_block_of_many(A, mixed, 8, iter(rng))
+        rng = solver.rng = Mixtures(40, 6)
+        solver.step()
+        block = np.flatnonzero((solver.alpha != alpha).any(axis=0))
+        for k in range(p):  # each goes to its own minimum over the block
+            change, _ = block_step(A, G[k], block)
+            assert_allclose(solver.alpha[k] - alpha[k], change, rtol=0, atol=1e-9)
+        rng = solver.rng = Mixtures(40, 6)
 
 
 @pytest.mark.parametrize("prefitting", [False, True])
