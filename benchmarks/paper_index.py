@@ -195,6 +195,21 @@ def judge(item: Item, docs: Path) -> Verdict:
     return Verdict(TICK if counts["yes"] == len(found) else PART, why)
 
 
+def totals(docs: Path, items: Sequence[Item]) -> list[str]:
+    """A table: of each paper's findings, how many hold, and how many do not."""
+    lines = [
+        "| paper | findings | hold | hold where it was run | do not | cannot be told |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for paper in dict.fromkeys(item.paper for item in items):
+        suites = dict.fromkeys(i.suite for i in items if i.paper == paper and i.suite)
+        pages = [docs / f"{suite}.md" for suite in suites]
+        found = [f.verdict for page in pages if page.exists() for f in findings_of(page)]
+        counts = [found.count(verdict) for verdict in ("yes", "so far", "no", "open")]
+        lines.append(f"| {paper} | {len(found)} | {' | '.join(map(str, counts))} |")
+    return [*lines, ""]
+
+
 def not_so(judged: Sequence[tuple[Item, Verdict]]) -> list[str]:
     """The findings of a paper that do not hold here: items that share them share a paragraph."""
     names: dict[tuple[Finding, ...], list[str]] = {}
@@ -219,8 +234,10 @@ def write_index(docs: Path, items: Sequence[Item] = ITEMS) -> Path:
         f"in full; {PART}: those hold that could be told, others are missing; {CROSS}: at least "
         f"one does not hold; {OPEN}: the runs cannot tell; {NOTHING}: it was not run. Below each "
         "list: what the paper finds and we do not, with our count or figures. The "
-        "pages say how many partitions they have, and show the numbers side by side.",
+        "pages say how many partitions they have, and show the numbers side by side. Findings of "
+        "an experiment that was done in two ways count twice.",
         "",
+        *totals(docs, items),
     ]
     for paper in dict.fromkeys(item.paper for item in items):
         lines += [f"## {paper}", "", "| | what | | why |", "|---|---|---|---|"]

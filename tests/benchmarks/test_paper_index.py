@@ -59,6 +59,7 @@ def test_what_does_not_hold_is_said_with_our_count(tmp_path):
         "- C is fast. Here: 1.5 times\n"
     )
     assert found.count(shared) == 1
+    assert "| P | 2 | 0 | 0 | 2 | 0 |" in found  # of the page, whatever the items
     assert "Not so here, Table 3:\n\n- C is fast. Here: 1.5 times\n" in found
 
 
