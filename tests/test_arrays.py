@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from greedygp.arrays import Backend, Background, as_array, detached, is_foreign, namespace, to_numpy
-from greedygp.threads import thread_count
+from greedygp.arrays import Backend, as_array, detached, is_foreign, namespace, to_numpy
+from greedygp.threads import Background, thread_count
 from tolerances import rounding
 
 FLOATS = ("float64", "float32")
@@ -89,6 +89,30 @@ class TestArrays:
         )
         assert_array_equal(to_numpy(taken), [7, 5])
 
+    @pytest.mark.parametrize("axis", [0, 1])
+    def test_lines_are_taken(self, backend, axis):
+        rows, index = normal(4, 5), np.array([3, 0, 3])
+        taken = backend.take(backend.asarray(rows), index, axis=axis)
+        assert_allclose(to_numpy(taken), np.take(rows, index, axis=axis), **close(backend))
+
+    def test_arrays_come_to_the_host_together(self, backend):
+        arrays = [normal(2, 3), normal(4), np.array(1.5), np.zeros((0, 2)), normal(1)]
+        found = backend.to_host(*map(backend.asarray, arrays))
+        for one, array in zip(found, arrays, strict=True):
+            assert isinstance(one, np.ndarray)
+            assert one.dtype == np.float64
+            assert one.shape == array.shape
+            assert_allclose(one, array, **close(backend))
+
+    def test_a_device_is_waited_for_once(self, monkeypatch):
+        torch = pytest.importorskip("torch")
+        count, bring = [], torch.Tensor.cpu
+        monkeypatch.setattr(
+            torch.Tensor, "cpu", lambda self, *args: (count.append(1), bring(self, *args))[1]
+        )
+        Backend(torch.zeros(1)).to_host(torch.ones(2), torch.ones(3, 2), torch.tensor(1.0))
+        assert len(count) == 1
+
     def test_empty_and_zeros(self, backend):
         assert tuple(backend.empty((3, 2)).shape) == (3, 2)
         assert backend.empty((3, 2)).dtype == backend.dtype
@@ -121,7 +145,7 @@ class TestArrays:
 
 class TestArithmetic:
     @pytest.mark.parametrize("in_place", [False, True])
-    @pytest.mark.parametrize("name", ["multiply", "subtract", "divide", "maximum"])
+    @pytest.mark.parametrize("name", ["multiply", "subtract", "divide"])
     def test_two_arguments(self, backend, name, in_place):
         left, right = normal(3, 4), normal(3, 4, seed=1)
         out = backend.empty((3, 4)) if in_place else None
@@ -131,6 +155,37 @@ class TestArithmetic:
             to_numpy(backend.asarray(left)), to_numpy(backend.asarray(right))
         )
         assert_allclose(to_numpy(result), expected, **close(backend))
+
+    def test_bounded_from_below(self, backend):
+        values, out = normal(3, 4), backend.empty((3, 4))
+        assert backend.at_least(backend.asarray(values), 0.25, out) is out
+        assert_allclose(to_numpy(out), np.maximum(values, 0.25), **close(backend))
+
+    def test_inverse(self, backend):
+        values, out = 2.0 + normal(3, 4) ** 2, backend.empty((3, 4))
+        assert backend.inverse(backend.asarray(values), out) is out
+        assert_allclose(to_numpy(out), 1.0 / values, **close(backend))
+
+    @pytest.mark.parametrize("onto_a_factor", [False, True])
+    def test_minus_multiple(self, backend, onto_a_factor):
+        """A row is subtracted from, as in the scores."""
+        values, left, right = normal(4), normal(3, 4, seed=1), normal(3, 1, seed=2)
+        factor = backend.asarray(left.copy())
+        out = factor if onto_a_factor else backend.empty((3, 4))
+        found = backend.minus_multiple(
+            backend.asarray(values), factor, backend.asarray(right), out=out
+        )
+        assert found is out
+        assert_allclose(to_numpy(out), values - left * right, **close(backend))
+
+    @pytest.mark.parametrize("in_place", [False, True])
+    def test_minus_product(self, backend, in_place):
+        values, left, right = normal(3, 4), normal(3, 2, seed=1), normal(2, 4, seed=2)
+        rows = backend.asarray(values.copy())
+        out = rows if in_place else backend.empty((3, 4))
+        found = backend.minus_product(rows, backend.asarray(left), backend.asarray(right), out=out)
+        assert found is out
+        assert_allclose(to_numpy(out), values - left @ right, **close(backend))
 
     @pytest.mark.parametrize("in_place", [False, True])
     def test_matmul(self, backend, in_place):
@@ -159,6 +214,15 @@ class TestArithmetic:
         expected = np.zeros((5, 4))
         expected[1:3] = normal(2, 4) ** 2
         assert_allclose(to_numpy(whole), expected, **close(backend))
+
+    @pytest.mark.parametrize("same", [False, True])
+    def test_dots(self, backend, same):
+        left = normal(3, 50)
+        right = left if same else normal(3, 50, seed=1)
+        on = backend.asarray(left)
+        dots = backend.dots(on, on if same else backend.asarray(right))
+        assert dots.dtype == backend.float64
+        assert_allclose(to_numpy(dots), np.sum(left * right, axis=1), **close(backend))
 
     def test_row_dots(self, backend):
         left, right = normal(3, 40), normal(3, 40, seed=1)
@@ -323,27 +387,27 @@ class TestMap:
 class TestBackground:
     @pytest.mark.parametrize("threads", [1, 2, 3])
     def test_results_come_in_order(self, threads):
-        begun = Background(threaded(threads), lambda i: i * i, range(6))
+        begun = Background(threads, lambda i: i * i, range(6))
         assert begun.results() == [i * i for i in range(6)]
 
     def test_helpers_work_before_they_are_asked(self):
         done = threading.Event()
-        begun = Background(threaded(2), lambda _: done.set(), [0])
+        begun = Background(2, lambda _: done.set(), [0])
         assert done.wait(10)
         assert begun.results() == [None]
 
     def test_without_helpers_the_work_is_done_when_asked_for(self):
         done = []
-        begun = Background(threaded(1), done.append, range(3))
+        begun = Background(1, done.append, range(3))
         assert done == []
         begun.results()
         assert sorted(done) == [0, 1, 2]
 
     def test_the_caller_does_what_nobody_has_begun(self):
-        backend, free = threaded(2), threading.Event()
-        busy = Background(backend, lambda _: free.wait(10), [0])
+        free = threading.Event()
+        busy = Background(2, lambda _: free.wait(10), [0])
         try:
-            idents = Background(backend, lambda _: threading.get_ident(), range(3)).results()
+            idents = Background(2, lambda _: threading.get_ident(), range(3)).results()
             assert idents == [threading.get_ident()] * 3
         finally:
             free.set()
@@ -358,7 +422,7 @@ class TestBackground:
                 raise ValueError("on purpose")
             log.append(i)
 
-        begun = Background(threaded(3), work, range(8))
+        begun = Background(3, work, range(8))
         with pytest.raises(ValueError, match="on purpose"):
             begun.results()
         after = len(log)
@@ -366,7 +430,7 @@ class TestBackground:
         assert len(log) == after
 
     def test_no_work(self):
-        assert Background(threaded(2), float, []).results() == []
+        assert Background(2, float, []).results() == []
 
 
 def blas_threads():
@@ -425,7 +489,7 @@ class TestLimits:
         """What is made in another thread does not start threads of its own."""
         backend = threaded(2)
         with backend.threads_over_blocks():
-            found = Background(backend, lambda _: Backend(np.zeros(1)).threads, [0])
+            found = Background(2, lambda _: Backend(np.zeros(1)).threads, [0])
             wait_for(found)
             assert found.results() == [1]
 

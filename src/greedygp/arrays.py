@@ -12,62 +12,20 @@ solves, sums in float64, and threads over blocks of rows where the library has n
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import array_api_compat
 import numpy as np
 import scipy.linalg
 
-from greedygp.threads import serial_blas, thread_count
+from greedygp.namespaces import Array, as_array, detached, is_foreign, namespace, to_numpy
+from greedygp.threads import Background, serial_blas, thread_count
 from greedygp.triangular import solve_in_place
 
-Array = Any
-
-__all__ = [
-    "Array",
-    "Backend",
-    "Background",
-    "as_array",
-    "detached",
-    "is_foreign",
-    "namespace",
-    "to_numpy",
-]
-
-
-def namespace(*arrays: Array) -> Any:
-    """Return the array-API namespace that all the arrays share."""
-    return array_api_compat.array_namespace(*arrays)
-
-
-def to_numpy(array: Array) -> np.ndarray:
-    """Return the array as NumPy on the host (no copy where it is there already)."""
-    if isinstance(array, np.ndarray):
-        return array
-    if array_api_compat.is_torch_array(array):
-        return array.detach().cpu().numpy()
-    return np.asarray(array)
-
-
-def detached(array: Array) -> Array:
-    """Return the array without torch's record of gradients (nothing here is differentiated)."""
-    return array.detach() if array_api_compat.is_torch_array(array) else array
-
-
-def is_foreign(value: Any) -> bool:
-    """Tell whether something is an array of another library than NumPy."""
-    return array_api_compat.is_array_api_obj(value) and not array_api_compat.is_numpy_array(value)
-
-
-def as_array(values: Any) -> Array:
-    """Return an array of any library as it is, and anything else as NumPy."""
-    return values if array_api_compat.is_array_api_obj(values) else np.asarray(values)
-
+__all__ = ["Array", "Backend", "as_array", "detached", "is_foreign", "namespace", "to_numpy"]
 
 FEWEST_ROWS_OF_A_SOLVE = 64  # that torch does at once on a GPU
 BANDS, FEWEST_LINES = 4, 32  # of a symmetric product: bands, and lines in each of them
@@ -86,13 +44,19 @@ class Backend:
         self.xp = namespace(example)
         self.device = array_api_compat.device(example)
         self.dtype = example.dtype
-        self._is_numpy = array_api_compat.is_numpy_array(example)
+        self.is_numpy = array_api_compat.is_numpy_array(example)
         self._is_torch = array_api_compat.is_torch_array(example)
+        self._is_cuda = self._is_torch and self.device.type == "cuda"
+        self._library = self.xp
+        if self._is_torch:  # its own functions, which do not look for a common dtype first
+            import torch
+
+            self._library = torch
 
     @cached_property
     def threads(self) -> int:
         """How many threads there are for blocks of rows."""
-        return thread_count() if self._is_numpy else 1
+        return thread_count() if self.is_numpy else 1
 
     def __reduce__(self) -> tuple:
         """Travel to another process, which has threads of its own, as an example array."""
@@ -102,15 +66,44 @@ class Backend:
 
     def asarray(self, values: Any, dtype: Any = None) -> Array:
         """Return `values` as a row array of this backend (its floating dtype by default)."""
-        if self._is_numpy:
-            return np.asarray(values, dtype=dtype or self.dtype)
-        return self.xp.asarray(values, dtype=dtype or self.dtype, device=self.device)
+        dtype = dtype or self.dtype
+        if self.is_numpy:
+            return np.asarray(values, dtype=dtype)
+        if self._is_torch and isinstance(values, np.ndarray):
+            return self.sent(values, dtype)
+        return self.xp.asarray(values, dtype=dtype, device=self.device)
 
     def integers(self, values: np.ndarray) -> Array:
         """Return host integers as an index array of this backend."""
-        if self._is_numpy:
+        if self.is_numpy:
             return np.asarray(values, dtype=np.intp)
-        return self.xp.asarray(np.asarray(values), dtype=self.xp.int64, device=self.device)
+        return self.asarray(np.asarray(values), self.xp.int64)
+
+    def sent(self, values: np.ndarray, dtype: Any = None) -> Array:
+        """Return a copy of a host array as a tensor on torch's device.
+
+        To a GPU it goes from pinned memory: the host does not wait until the GPU has time for it.
+        """
+        held = self._library.empty(
+            values.shape, dtype=dtype or self.dtype, pin_memory=self._is_cuda
+        )
+        held.numpy()[...] = values
+        return held.to(self.device, non_blocking=self._is_cuda)
+
+    def to_host(self, *arrays: Array) -> tuple[np.ndarray, ...]:
+        """Return small arrays on the host, in float64.
+
+        A device is waited for once: they travel together.
+        """
+        if not self._is_torch:
+            return tuple(to_numpy(array).astype(np.float64, copy=False) for array in arrays)
+        flat = [self.as_float64(self.xp.asarray(array)).reshape(-1) for array in arrays]
+        together = to_numpy(flat[0] if len(flat) == 1 else self.xp.cat(flat))
+        ends = np.cumsum([len(part) for part in flat])
+        parts = np.split(together, ends[:-1])
+        return tuple(
+            part.reshape(tuple(array.shape)) for part, array in zip(parts, arrays, strict=True)
+        )
 
     def empty(self, shape: tuple[int, ...]) -> Array:
         """Return an uninitialised array."""
@@ -140,8 +133,8 @@ class Backend:
         """Apply a function of the namespace, writing into `out` where the library can."""
         if out is None:
             return getattr(self.xp, function)(*arrays)
-        if self._is_numpy or self._is_torch:
-            return getattr(self.xp, function)(*arrays, out=out)
+        if self.is_numpy or self._is_torch:
+            return getattr(self._library, function)(*arrays, out=out)
         out[...] = getattr(self.xp, function)(*arrays)
         return out
 
@@ -161,9 +154,36 @@ class Backend:
         """Elementwise quotient, into `out` if given."""
         return self._into("divide", out, left, right)
 
-    def maximum(self, left: Array, right: Array, out: Array | None = None) -> Array:
-        """Elementwise maximum, into `out` if given."""
-        return self._into("maximum", out, left, right)
+    def at_least(self, values: Array, least: float, out: Array) -> Array:
+        """Write the values into `out`, those below `least` raised to it."""
+        if self.is_numpy:
+            return np.maximum(values, least, out=out)
+        if self._is_torch:
+            return self.xp.clamp(values, min=least, out=out)
+        out[...] = self.xp.clip(values, min=least)
+        return out
+
+    def inverse(self, values: Array, out: Array) -> Array:
+        """Write `1 / values` into `out`."""
+        if self.is_numpy:
+            return np.divide(1.0, values, out=out)
+        if self._is_torch:
+            return self.xp.reciprocal(values, out=out)
+        out[...] = 1.0 / values
+        return out
+
+    def minus_multiple(self, values: Array, left: Array, right: Array, out: Array) -> Array:
+        """Write `values - left * right`, elementwise, into `out`, which may be a factor."""
+        if self._is_torch:
+            return self.xp.addcmul(values, left, right, value=-1, out=out)
+        return self.subtract(values, self.multiply(left, right, out=out), out=out)
+
+    def minus_product(self, values: Array, left: Array, right: Array, out: Array) -> Array:
+        """Write `values - left @ right` into `out`, which may be `values` itself."""
+        if self._is_torch:
+            return self.xp.addmm(values, left, right, alpha=-1, out=out)
+        product = self.matmul(left, right, out=None if out is values else out)
+        return self.subtract(values, product, out=out)
 
     def sqrt(self, values: Array, out: Array | None = None) -> Array:
         """Elementwise square root, into `out` if given."""
@@ -187,7 +207,7 @@ class Backend:
         Half of it is computed, in products of some rows with those before them.
         """
         m, weighted = rows.shape[0], rows * weights[None, :]
-        if not self._is_numpy:
+        if not self.is_numpy:
             return self.host_product(weighted, rows.T)
         total, step = np.empty((m, m)), max(FEWEST_LINES, -(-m // BANDS))
         for start in range(0, m, step):
@@ -205,9 +225,28 @@ class Backend:
 
         It is summed in float64.
         """
+        return to_numpy(self.dots(left, right))
+
+    def dots(self, left: Array, right: Array) -> Array:
+        """Return the same where the rows are.
+
+        Not by products of matrices with one row and one column, for which a GPU uses few of its
+        processors.
+        """
+        xp = self.xp
         if self.dtype != self.float64:
-            return self.sums(left * right, axis=-1)
-        return to_numpy(self.xp.vecdot(left, right))
+            return xp.sum(left * right, axis=-1, dtype=self.float64)
+        if not self._is_torch:
+            return xp.vecdot(left, right)
+        if left is right:
+            return xp.square(xp.linalg.vector_norm(left, axis=-1))
+        return xp.linalg.vecdot(left, right)
+
+    def take(self, array: Array, index: np.ndarray, axis: int = 0) -> Array:
+        """Return some lines of an array, (given by places that are not negative)."""
+        if self._is_torch:
+            return self.xp.index_select(array, axis, self.integers(index))
+        return self.xp.take(array, self.integers(index), axis=axis)
 
     def sums(self, values: Array, axis: int | None = None) -> np.ndarray:
         """Return sums taken in float64, on the host."""
@@ -215,14 +254,14 @@ class Backend:
 
     def take_rows(self, rows: Array, index: np.ndarray, out: Array) -> Array:
         """Fill `out` with some rows of an array, and return it."""
-        if self._is_numpy:  # "clip" needs no buffer; the index is in range anyway
+        if self.is_numpy:  # "clip" needs no buffer; the index is in range anyway
             return np.take(rows, index, axis=0, out=out, mode="clip")
         out[...] = self.xp.take(rows, self.integers(index), axis=0)
         return out
 
     def swap_entries(self, rows: Array, lines: Array, columns: Array, values: Array) -> Array:
         """Put `values` at the places (lines, columns), in place, and return what was there."""
-        if self._is_numpy or self._is_torch:
+        if self.is_numpy or self._is_torch:
             before = rows[lines, columns] * 1.0
             rows[lines, columns] = values
             return before
@@ -235,7 +274,7 @@ class Backend:
 
     def add_to_columns(self, lines: Array, index: np.ndarray, values: Array) -> None:
         """Add `values` (p, b) to the columns `index` of `lines` (p, n), in place."""
-        if self._is_numpy or self._is_torch:
+        if self.is_numpy or self._is_torch:
             lines[:, index] += values
             return
         for place, column in enumerate(index):
@@ -247,7 +286,7 @@ class Backend:
 
     def column_dots(self, left: Array, right: Array) -> Array:
         """Return the dot product of each column of `left` with that of `right`, in float64."""
-        if self._is_numpy and self.dtype == np.float64:
+        if self.is_numpy and self.dtype == np.float64:
             return np.einsum("ij,ij->j", left, right)
         return self.xp.sum(self.as_float64(left) * self.as_float64(right), axis=0)
 
@@ -270,10 +309,10 @@ class Backend:
         out : (m, T) array, optional
             To be filled and returned; it may be `right` itself.
         """
-        if out is not None and self._is_numpy and self.dtype == np.float64:
+        if out is not None and self.is_numpy and self.dtype == np.float64:
             return solve_in_place(factor, right, transposed, out)
         factor, wide = (factor.T if transposed else factor), self.as_float64(right)
-        if self._is_numpy:
+        if self.is_numpy:
             solved = scipy.linalg.solve_triangular(
                 factor, wide, lower=not transposed, check_finite=False
             )
@@ -308,12 +347,12 @@ class Backend:
         NumPy works on tiles that stay in the processor's cache. Other libraries, on accelerators
         above all, are better off with few large tiles.
         """
-        return min(in_cache, at_most) if self._is_numpy else at_most
+        return min(in_cache, at_most) if self.is_numpy else at_most
 
     @property
     def prefers_products(self) -> bool:
         """Whether many products beat one factorisation, which is done on the host: accelerators."""
-        return not self._is_numpy and "cpu" not in str(self.device).lower()
+        return not self.is_numpy and "cpu" not in str(self.device).lower()
 
     # --- threads over blocks of rows -----------------------------------------------------------
 
@@ -322,7 +361,7 @@ class Backend:
 
         torch and other libraries bring their own threads: there the rows are one block.
         """
-        if not self._is_numpy:
+        if not self.is_numpy:
             return [n_rows]
         threads = self.threads if n_rows >= 2048 else 1
         rounds = -(-n_rows // (most * threads))
@@ -340,7 +379,7 @@ class Backend:
         """
         if light or len(items) == 1 or self.threads == 1:
             return [function(item) for item in items]
-        others = Background(self, function, items[1:])
+        others = Background(self.threads, function, items[1:])
         try:
             first = function(items[0])
         except BaseException:
@@ -356,44 +395,3 @@ class Backend:
             return
         with serial_blas(self.threads):
             yield
-
-
-class Background:
-    """Work that has been handed to the helper threads; its results are asked for later.
-
-    By then, the caller does itself whatever no helper has begun.
-    """
-
-    def __init__(self, backend: Backend, function: Callable[[Any], Any], items: Sequence[Any]):
-        self._function, self._items = function, items
-        self._tasks: list[Future | None] = [None] * len(items)
-        if backend.threads > 1:
-            pool = _pool(os.getpid(), backend.threads)
-            self._tasks = [pool.submit(function, item) for item in items]
-
-    def results(self) -> list[Any]:
-        """Return the results in the order of the items."""
-        try:
-            # Helpers begin with the first items, so the caller begins with the last.
-            found = [self._result(i) for i in reversed(range(len(self._items)))]
-            return [task.result() if isinstance(task, Future) else task for task in found[::-1]]
-        except BaseException:
-            self.abandon()
-            raise
-
-    def abandon(self) -> None:
-        """Cancel what has not begun and wait for the rest: nobody may write to the rows later."""
-        wait([task for task in self._tasks if task is not None and not task.cancel()])
-
-    def _result(self, i: int) -> Any:
-        """Do item i, unless a helper has begun with it: then return its task."""
-        task = self._tasks[i]
-        if task is None or task.cancel():
-            return self._function(self._items[i])
-        return task
-
-
-@cache
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Return the helper threads of a process; a forked process makes its own."""
-    return ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix=f"greedygp-{process}")

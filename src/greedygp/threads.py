@@ -8,14 +8,16 @@ requests of the others are ignored.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["numpy_threads_only", "serial_blas", "thread_count"]
+__all__ = ["Background", "numpy_threads_only", "serial_blas", "thread_count"]
 
 # The threads that belong to blocks of rows, in the thread that works on them.
 _granted: ContextVar[int | None] = ContextVar("granted", default=None)
@@ -66,3 +68,44 @@ def _blas() -> ThreadpoolController:
     import scipy.linalg  # noqa: F401, so that its library is loaded, too
 
     return ThreadpoolController().select(user_api="blas")
+
+
+class Background:
+    """Work that has been handed to the helper threads; its results are asked for later.
+
+    By then, the caller does itself whatever no helper has begun.
+    """
+
+    def __init__(self, threads: int, function: Callable[[Any], Any], items: Sequence[Any]):
+        self._function, self._items = function, items
+        self._tasks: list[Future | None] = [None] * len(items)
+        if threads > 1:
+            pool = _pool(os.getpid(), threads)
+            self._tasks = [pool.submit(function, item) for item in items]
+
+    def results(self) -> list[Any]:
+        """Return the results in the order of the items."""
+        try:
+            # Helpers begin with the first items, so the caller begins with the last.
+            found = [self._result(i) for i in reversed(range(len(self._items)))]
+            return [task.result() if isinstance(task, Future) else task for task in found[::-1]]
+        except BaseException:
+            self.abandon()
+            raise
+
+    def abandon(self) -> None:
+        """Cancel what has not begun and wait for the rest: nobody may write to the rows later."""
+        wait([task for task in self._tasks if task is not None and not task.cancel()])
+
+    def _result(self, i: int) -> Any:
+        """Do item i, unless a helper has begun with it: then return its task."""
+        task = self._tasks[i]
+        if task is None or task.cancel():
+            return self._function(self._items[i])
+        return task
+
+
+@cache
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """Return the helper threads of a process; a forked process makes its own."""
+    return ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix=f"greedygp-{process}")

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import greedygp
@@ -23,6 +24,29 @@ def test_a_pattern(program, parts):
     out, _ = program("predict", "model.skops", "part-0.csv")
     assert len(out.splitlines()) == 61
     assert len(greedygp.load(program.folder / "model.skops").predict(houses(5))) == 5
+
+
+def test_predictions_of_several_files(program, parts):
+    program("fit", "part-0.csv", "--target", "price", *QUICK)
+    one_by_one = [program("predict", "model.skops", f"part-{i}.csv")[0] for i in range(3)]
+    together, _ = program("predict", "model.skops", parts)
+    heading, *lines = together.splitlines()
+    assert [heading] * 3 == [out.splitlines()[0] for out in one_by_one]
+    assert lines == [line for out in one_by_one for line in out.splitlines()[1:]]
+
+    facts = program.json("predict", "model.skops", parts, "--out", "all.parquet")
+    assert facts["rows"] == 180
+    _, err = program("predict", "model.skops", "none-*.csv", code=3)
+    assert "No file matches 'none-*.csv'" in err
+
+    spoilt = houses(60)
+    spoilt.loc[59, "area"] = np.inf
+    spoilt.to_csv(program.folder / "part-1.csv", index=False)
+    _, err = program("predict", "model.skops", parts, "--chunk", "25", code=6)
+    assert "part-1.csv: Column 'area' holds an infinite value in row 60" in err
+    houses(60).drop(columns="area").to_csv(program.folder / "part-1.csv", index=False)
+    _, err = program("predict", "model.skops", parts, code=6)
+    assert "part-1.csv lacks the column 'area'" in err
 
 
 def test_a_file_that_is_too_large(program):

@@ -13,6 +13,7 @@ import click
 from greedygp.cli.errors import OutputProblem
 from greedygp.cli.options import check_writable, common, reading, source_of
 from greedygp.cli.screen import Screen
+from greedygp.cli.streaming import files_at
 
 if TYPE_CHECKING:
     import pandas
@@ -27,6 +28,7 @@ MOST_NOTES = 8
     epilog="\b\nExamples:\n"
     "  greedygp predict model.skops new.csv --out predictions.csv\n"
     "  greedygp predict model.skops new.parquet --interval 0.8 --keep id --out out.parquet\n"
+    "  greedygp predict model.skops 'new/*.parquet' --out predictions.parquet\n"
     "  cat new.csv | greedygp predict model.skops - | head",
 )
 @click.argument("model")
@@ -61,31 +63,31 @@ def predict(
 
     The result has one line per row: the mean, lower and upper; for classes, the likeliest one
     and the probability of each. Files of any size are worked through in chunks; `-` is the standard
-    input.
+    input. DATA may be a folder, or a pattern such as 'data/*.parquet' (in quotes): the rows of
+    its files follow each other, the files in the order of their names.
     """
     if out == "-" and screen.as_json:
         raise click.UsageError("--json needs --out FILE: the predictions would mix with it.")
-    check_writable(out, data, model)
+    files = files_at(data)
+    check_writable(out, *files, model)
     table_model = loaded(model)
-    from greedygp.tables.reading import chunks
-
-    source = source_for(table_model, data, options)
     notes: dict[str, int] = {}
     done = 0
     with _writer(out) as write, screen.counter("Predicting") as advance:
-        for rows in chunks(source, options["chunk"]):
-            if done == 0:
-                table_model.encoder.check_columns(rows, source.name)
-                kept = _kept(rows, options["keep"], source.name)
+        for name, first, rows in _tables(table_model, data, files, options):
+            if first == 1:
+                table_model.encoder.check_columns(rows, name)
+                kept = _kept(rows, options["keep"], name)
             if len(rows):
-                part = table_model.table_of_predictions(
-                    rows, interval, notes, done + 1, options["method"]
-                )
+                with _of_file(name, len(files)):
+                    part = table_model.table_of_predictions(
+                        rows, interval, notes, first, options["method"]
+                    )
                 write(_with_kept(rows, kept, part))
             done += len(rows)
             advance(len(rows))
         if done == 0:
-            raise _no_rows(source.name)
+            raise _no_rows(name)
     for what, times in list(notes.items())[:MOST_NOTES]:
         screen.note(f"Note: {what} ({times} row{'s' * (times > 1)}).")
     if len(notes) > MOST_NOTES:
@@ -110,6 +112,35 @@ def loaded(path: str) -> Any:
             "with greedygp.load, and `greedygp fit` makes models for the command line."
         )
     return model
+
+
+def _tables(
+    model: Any, data: str, files: list[str], options: dict[str, Any]
+) -> Iterator[tuple[str, int, pandas.DataFrame]]:
+    """Yield the rows of the files in chunks: what the file is called, the first row's number."""
+    from greedygp.tables.problems import FileProblem
+    from greedygp.tables.reading import chunks
+
+    if not files:
+        raise FileProblem(f"No file matches {data!r}.")
+    for path in files:
+        source, first = source_for(model, path, options), 1
+        for rows in chunks(source, options["chunk"]):
+            yield source.name, first, rows
+            first += len(rows)
+
+
+@contextlib.contextmanager
+def _of_file(name: str, count: int) -> Iterator[None]:
+    """Say which of several files a problem with a row is in."""
+    from greedygp.tables.problems import TableProblem
+
+    try:
+        yield
+    except TableProblem as error:
+        if count == 1:
+            raise
+        raise type(error)(f"{name}: {error}") from error
 
 
 def source_for(model: Any, data: str, options: dict[str, Any]) -> Any:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from greedygp.tables.streamed_training import Means
     from greedygp.tables.training import Trained
 
-__all__ = ["is_streamed", "streaming", "trained_from_files"]
+__all__ = ["files_at", "is_streamed", "streaming", "trained_from_files"]
 
 # How many times its size on the disk a table takes in memory, about, while it is learnt from.
 TIMES = {".parquet": 8.0, ".pq": 8.0, ".feather": 6.0, ".gz": 20.0}

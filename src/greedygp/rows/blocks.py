@@ -15,7 +15,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from greedygp.arrays import Array, Backend, Background, to_numpy
+from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.threads import Background
 
 __all__ = ["RowBlock", "Rows", "add_up"]
 
@@ -85,7 +86,7 @@ class Rows(Generic[B]):
     def start(self, function: Callable[[B, Any], Any], parts: list) -> Background:
         """Begin to apply the function to every block and part, behind what the caller does."""
         work = [(block, part) for block in self.blocks for part in parts]
-        return Background(self.backend, lambda item: function(*item), work)
+        return Background(self.backend.threads, lambda item: function(*item), work)
 
     def concatenate(self, function: Callable[[B], Array]) -> Array:
         """Apply the function to every block and join its results along their last axis."""
@@ -102,9 +103,16 @@ class Rows(Generic[B]):
         for block, part in zip(self.blocks, parts, strict=True):
             where, local = block.owns(index)
             if len(where):
-                columns = self.backend.xp.take(part, self.backend.integers(local), axis=-1)
+                columns = self.backend.take(part, local, axis=-1)
                 gathered[where] = np.moveaxis(to_numpy(columns), -1, 0)
         return gathered
+
+    def lines(self, array: Callable[[B], Array], index: np.ndarray) -> Array:
+        """Return the same where the rows are: on a device nobody waits for them."""
+        if self.backend.is_numpy or len(self.blocks) > 1:
+            return self.backend.asarray(self.gather(array, index), self.backend.float64)
+        taken = self.backend.take(array(self.blocks[0]), index, axis=-1)
+        return self.backend.as_float64(taken if taken.ndim == 1 else taken.T)
 
 
 def add_up(parts: Sequence[Any]) -> Any:

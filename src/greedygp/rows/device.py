@@ -86,12 +86,7 @@ def sent(values: np.ndarray | None, backend: Backend) -> Array:
     """Return host values on a device; to a GPU they go while it is at work."""
     if values is None:
         return None
-    import torch
-
-    on_gpu = backend.prefers_products
-    held = torch.empty(values.shape, dtype=backend.dtype, pin_memory=on_gpu)
-    held.numpy()[...] = values
-    return held.to(backend.device, non_blocking=on_gpu)
+    return backend.sent(values)
 
 
 def backend_of(device: Any, epsilon: float) -> Backend:

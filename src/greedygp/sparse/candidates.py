@@ -22,9 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedygp.arrays import Array, Backend, Background, to_numpy
+from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.rows import add_up
 from greedygp.sparse.row_state import SparseRows
 from greedygp.sparse.state import AppendedRow, Column, SparseState
+from greedygp.threads import Background
 
 __all__ = [
     "Candidates",
@@ -114,10 +116,11 @@ class Candidates:
         )
 
 
-def _at_rows(state: SparseState, rows: list[Array], index: np.ndarray) -> np.ndarray:
-    """Return some columns of whitened rows, with the whitening undone, on the host."""
-    columns = state.rows.gather(lambda block: rows[block.number], index)
-    return np.ascontiguousarray(columns.T) / state.scale_at(index)
+def _at_rows(state: SparseState, rows: list[Array], index: np.ndarray) -> Array:
+    """Return some columns of whitened rows, with the whitening undone."""
+    columns = state.rows.lines(lambda block: rows[block.number], index)
+    scale = state.rows.lines(lambda block: block.scale, index)
+    return (columns if columns.ndim == 1 else columns.T) / scale
 
 
 def kernel_with_basis(state: SparseState, inputs: Array) -> np.ndarray:
@@ -166,7 +169,7 @@ def evaluate(
     if not kernel_rows_ready:
         fill_kernel_rows(state, inputs, buffers[0]).results()
     wide = state.backend.as_float64(inputs)
-    prior = to_numpy(state.kernel.diag(wide)).astype(np.float64)
+    prior = state.kernel.diag(wide)
     if stable:
         nu = _nu(state, index, inputs, from_rows)
         found = _stable(state, index, inputs, prior, nu, buffers[0], base)
@@ -196,11 +199,11 @@ def fill_kernel_rows(state: SparseState, inputs: Array, buffers: list[Array]) ->
 def _direct(state, index, inputs, prior, buffers, base) -> Candidates:
     backend = state.backend
 
-    def phase(block: SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def phase(block: SparseRows) -> tuple[Array, Array, Array]:
         Kt = base[block.number]
         Kt *= block.row_scale[None, :]
-        squares = backend.row_dots(Kt, Kt)
-        targets = backend.host_product(Kt, block.row_yt.T)
+        squares = backend.dots(Kt, Kt)
+        targets = backend.matmul(Kt, block.row_yt.T)
         # Adding 1/scale_j to the entry of row j itself turns Z Kt_j into Z Kt_j + L^-1 K_uj.
         lines, columns = (backend.integers(part) for part in block.owns(index))
         shift = 1.0 / backend.xp.take(block.row_scale, columns)
@@ -210,56 +213,57 @@ def _direct(state, index, inputs, prior, buffers, base) -> Candidates:
         backend.swap_entries(Kt, lines, columns, entries)
         return z, squares, targets
 
-    z, base2, targets = state.rows.sum(phase)
+    sums = add_up(state.rows.map(phase))
+    K_Ju = _at_rows(state, base, np.array(state.indices, dtype=np.intp))
+    prior, K_Ju, z, base2, targets = backend.to_host(prior, K_Ju, *sums)
     z = _checked(state, z, len(index))
-    nu = state.G.solve_rows(_at_rows(state, base, np.array(state.indices, dtype=np.intp)))
+    nu = state.G.solve_rows(np.ascontiguousarray(K_Ju))
     e2 = prior - np.sum(nu * nu, axis=1)
     d2 = prior + base2 - np.sum(z * z, axis=1)
     gain = targets - z @ state.w
     return Candidates(index, inputs, prior, e2, d2, base2, gain, z, nu, False, base)
 
 
-def _nu(state, index, inputs, from_rows) -> np.ndarray:
+def _nu(state, index, inputs, from_rows) -> Array:
     """Return `G^-1 K_uJ`: the columns of V where they are exact enough."""
     if from_rows and state.backend.epsilon < 1e-12:
-        V = state.rows.gather(lambda block: block.V[: state.size, :], index)
-        return V / state.scale_at(index)[:, None]
-    return state.G.solve_rows(kernel_with_basis(state, inputs))
+        V = state.rows.lines(lambda block: block.V[: state.size, :], index)
+        return V / state.rows.lines(lambda block: block.scale, index)[:, None]
+    nu = state.G.solve_rows(kernel_with_basis(state, inputs))
+    return state.backend.asarray(nu, state.backend.float64)
 
 
 def _stable(state, index, inputs, prior, nu, buffers, base) -> Candidates:
     backend, m = state.backend, state.size
-    e2 = prior - np.sum(nu * nu, axis=1)
     coefficients = backend.asarray(nu)
 
-    def phase(block: SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def phase(block: SparseRows) -> tuple[Array, Array, Array]:
         rows = base[block.number]
         rows *= block.row_scale[None, :]
-        rows -= backend.matmul(coefficients, block.V[:m, :])
+        backend.minus_product(rows, coefficients, block.V[:m, :], out=rows)
         z = _products_with_z(state, block, buffers[block.number], len(index))
-        targets = backend.host_product(rows, block.row_yt.T)
-        return z, backend.row_dots(rows, rows), targets
+        return z, backend.dots(rows, rows), backend.matmul(rows, block.row_yt.T)
 
-    z, base2, targets = state.rows.sum(phase)
+    sums = add_up(state.rows.map(phase))
+    prior, nu, z, base2, targets = backend.to_host(prior, nu, *sums)
     z = _checked(state, z, len(index))
+    e2 = prior - np.sum(nu * nu, axis=1)
     d2 = e2 + base2 - np.sum(z * z, axis=1)
     gain = targets - z @ state.w
     return Candidates(index, inputs, prior, e2, d2, base2, gain, z, nu, True, base)
 
 
-def _products_with_z(
-    state: SparseState, block: SparseRows, buffer: Array, count: int
-) -> np.ndarray:
+def _products_with_z(state: SparseState, block: SparseRows, buffer: Array, count: int) -> Array:
     """Return `base_J Z'`; the last row of Z, if it is still unchecked, goes along as one more."""
     backend, m = state.backend, state.size
     Z, checked = block.Z[:m, :], state.last_row_checked
     if count == 1:  # two matrix-vector products: a product with two rows would be slower
         rows = [buffer[0, :]] if checked else [buffer[0, :], Z[m - 1, :]]
-        return np.stack([backend.host_product(Z, row) for row in rows])
+        return backend.xp.stack([backend.matmul(Z, row) for row in rows])
     if not checked:
         buffer[count, :] = Z[m - 1, :]
     rows = buffer[: count if checked else count + 1, :]
-    return backend.host_product(rows, Z.T)
+    return backend.matmul(rows, Z.T)
 
 
 def _checked(state: SparseState, z: np.ndarray, count: int) -> np.ndarray:
@@ -271,9 +275,8 @@ def _checked(state: SparseState, z: np.ndarray, count: int) -> np.ndarray:
 
 def _subtract_product(state, block, found, residual, coefficients) -> None:
     """Write `base - z'Z` into the block's residual rows."""
-    rows = residual[block.number]
-    state.backend.matmul(coefficients, block.Z[: state.size, :], out=rows)
-    state.backend.subtract(found.base[block.number], rows, out=rows)
+    base, rows = found.base[block.number], residual[block.number]
+    state.backend.minus_product(base, coefficients, block.Z[: state.size, :], out=rows)
 
 
 def evaluate_one(state: SparseState, index: int, inputs: Array, *, from_rows: bool) -> Candidates:
@@ -306,7 +309,7 @@ def advance(kept: Candidates, state: SparseState, appended: AppendedRow) -> None
         kept.base2 = state.rows.sum(lambda block: _shift_base(backend, block, kept, nu_l, appended))
         own = nu_l * appended.d_B
     else:
-        own = _at_rows(state, appended.zeta, kept.index)
+        own = to_numpy(_at_rows(state, appended.zeta, kept.index))
 
     def dot(block: SparseRows) -> np.ndarray:
         return backend.host_product(kept.base[block.number], appended.zeta[block.number])

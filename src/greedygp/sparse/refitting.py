@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array, Background
+from greedygp.arrays import Array
 from greedygp.sparse.candidates import Candidates, evaluate, fill_kernel_rows, make_buffers
 from greedygp.sparse.forward import CHUNK, NOTHING, SparseSelector
 from greedygp.sparse.pool import CandidateCache
 from greedygp.sparse.row_state import SparseRows
 from greedygp.sparse.state import Column
+from greedygp.threads import Background
 
 __all__ = ["RefittingSelector"]
 

@@ -38,6 +38,7 @@ class SparseRows(RowBlock):
     row_scale: Array = field(init=False)
     yt: Array = field(init=False)  # (p, T) whitened targets
     row_yt: Array = field(init=False)
+    _largest_prior: float | None = field(init=False, default=None)
     # of kernel, noise and basis
     fit: Array = field(init=False)  # (p, T) whitened fit
     leverage: Array = field(init=False)  # (T,) whitened leverage
@@ -100,7 +101,7 @@ class SparseRows(RowBlock):
 
     def whiten(self, lam: Array) -> None:
         """Set the noise of a copy, and the scale that whitens a row, in place."""
-        self.lam = lam
+        self.lam, self._largest_prior = lam, None
         noise = lam if self.weight is None else lam / self.weight
         self.scale = 1.0 / self.backend.xp.sqrt(noise)
         self.row_scale = self.backend.asarray(self.scale)
@@ -120,6 +121,13 @@ class SparseRows(RowBlock):
     def weights(self) -> Array:
         """How many copies each row stands for."""
         return self.backend.xp.ones_like(self.lam) if self.weight is None else self.weight
+
+    @property
+    def largest_prior(self) -> float:
+        """The largest prior variance of a row, in units of the noise of a copy."""
+        if self._largest_prior is None:
+            self._largest_prior = float(self.backend.xp.max(self.prior / self.lam))
+        return self._largest_prior
 
     @property
     def unexplained(self) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 
 from greedygp.arrays import Array, Backend
 from greedygp.measures import ExpectedError, LooMeasure, PredictiveDensity, SquaredError
+from greedygp.rows import add_up
 from greedygp.sparse.candidates import Candidates
 from greedygp.sparse.loo import SMALLEST, prior_left, sum_of_prior_left
 from greedygp.sparse.row_state import SparseRows
@@ -31,7 +32,8 @@ def candidate_sums(state: SparseState, candidates: Candidates, measure: LooMeasu
     """Return the sums over the rows that the measure would have with each candidate."""
     kind = SCORES.get(type(measure))
     score = MeasureScore(state, candidates, measure) if kind is None else kind(state, candidates)
-    return score.whole(state.rows.sum(score.block, light=len(candidates) < MANY))
+    total = add_up(state.rows.map(score.block, light=len(candidates) < MANY))
+    return score.whole(state.backend.to_host(total)[0])
 
 
 class RowConstants:
@@ -41,7 +43,6 @@ class RowConstants:
         make, xp = state.backend.asarray, state.backend.xp
         weight = block.weight
         self.weight = None if weight is None else make(weight)
-        self.one = make(1.0)
         residual = make(block.yt - block.fit)
         self.residual = [residual[k, :] for k in range(state.n_targets)]
         self.common_noise = None if state.approximation == "fitc" else state.noise_variance
@@ -75,9 +76,8 @@ class TileScore:
         self.inverse_d = self.backend.asarray(1.0 / d)[:, None]
         w = candidates.gain / d[:, None]
         self.w = [self.backend.asarray(w[:, k])[:, None] for k in range(state.n_targets)]
-        self.smallest = self.backend.asarray(SMALLEST)
 
-    def tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
+    def tile(self, block, rows, part, zeta, left, variance, work) -> Array:
         """Return the sums over the block's rows for the candidates of the slice `part`.
 
         `zeta`, `left` (`1 - c eta`, not yet safe to divide by) and, for weighted rows, `variance`
@@ -89,57 +89,61 @@ class TileScore:
         """Add to the sums over rows what is the same for all rows."""
         return total
 
-    def block(self, block: SparseRows) -> np.ndarray:
+    def block(self, block: SparseRows) -> Array:
         """Return the block's part of each candidate's sum."""
         count, width = len(self.candidates), block.width
         rows = self.constants(self.state, block)
         entries = TILE if count < MANY else LARGE_TILE
         chunk = self.backend.tile_size(max(1, entries // width), count)
         scratch = [self.backend.empty((chunk, width)) for _ in range(4)]
-        sums = np.empty(count)
+        sums = []
         for start in range(0, count, chunk):
             part = slice(start, min(start + chunk, count))
             views = [array[: part.stop - part.start, :] for array in scratch]
             self._leverages(block, rows, part, *views)
-            sums[part] = self.tile(block, rows, part, *views)
-        return sums
+            sums.append(self.tile(block, rows, part, *views))
+        return sums[0] if len(sums) == 1 else self.backend.xp.concat(sums)
 
     def _leverages(self, block, rows, part, zeta, left, variance, work) -> None:
         """Write `zeta` and `1 - c eta`, and for weighted rows `1 + (1 - c) eta`."""
         backend = self.backend
         residual = self.residual[block.number][part, :]
         backend.multiply(residual, self.inverse_d[part, :], out=zeta)
+        if rows.weight is None:
+            backend.minus_multiple(rows.left, zeta, zeta, out=left)
+            return
         backend.multiply(zeta, zeta, out=left)
-        if rows.weight is not None:
-            backend.multiply(left, rows.mix, out=variance)
-            variance += rows.mixed
-            left *= rows.copies
+        backend.multiply(left, rows.mix, out=variance)
+        variance += rows.mixed
+        left *= rows.copies
         backend.subtract(rows.left, left, out=left)
 
     def _variances(self, rows, left, variance) -> None:
         """Make `left` safe to divide by, and write `t / lam` without the prior's part."""
-        self.backend.maximum(left, self.smallest, out=left)
+        self.backend.at_least(left, SMALLEST, out=left)
         if rows.weight is None:
-            self.backend.divide(rows.one, left, out=variance)
+            self.backend.inverse(left, out=variance)
         else:
             variance /= left
 
     def _errors(self, rows, zeta, left, part, k: int, work) -> None:
         """Write the left-out residuals of target k into `work`."""
-        self.backend.multiply(zeta, self.w[k][part, :], out=work)
-        self.backend.subtract(rows.residual[k], work, out=work)
+        self.backend.minus_multiple(rows.residual[k], zeta, self.w[k][part, :], out=work)
         work /= left
 
-    def _squared_errors(self, rows, zeta, left, part, work) -> np.ndarray:
+    def _row_sums(self, values: Array) -> Array:
+        """Return the sum of each row, taken in float64."""
+        return self.backend.xp.sum(values, axis=1, dtype=self.backend.float64)
+
+    def _squared_errors(self, rows, zeta, left, part, work) -> Array:
         """Return the mean over the targets of `sum w r^2`."""
-        total = np.zeros(part.stop - part.start)
+        total = 0.0
         for k in range(len(self.w)):
             self._errors(rows, zeta, left, part, k, work)
             if rows.common_noise is None:
                 work *= rows.root_noise
-                total += self.backend.row_dots(work, work)
-            else:
-                total += rows.common_noise * self.backend.row_dots(work, work)
+            dots = self.backend.dots(work, work)
+            total = total + (dots if rows.common_noise is None else rows.common_noise * dots)
         return total / len(self.w)
 
     def _with_prior_variances(self, total: np.ndarray) -> np.ndarray:
@@ -161,7 +165,7 @@ class TileScore:
 class SquaredErrorScore(TileScore):
     """LOO-CVE."""
 
-    def tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
+    def tile(self, block, rows, part, zeta, left, variance, work) -> Array:
         # A sign of `left` that rounding has turned does no harm to a square.
         return self._squared_errors(rows, zeta, left, part, work)
 
@@ -169,11 +173,11 @@ class SquaredErrorScore(TileScore):
 class ExpectedErrorScore(TileScore):
     """GPE. The prior's part of the variances is added as one sum: V need not be known."""
 
-    def tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
+    def tile(self, block, rows, part, zeta, left, variance, work) -> Array:
         self._variances(rows, left, variance)
         errors = self._squared_errors(rows, zeta, left, part, work)
         variance *= rows.noise_of_all
-        return errors + self.backend.sums(variance, axis=1)
+        return errors + self._row_sums(variance)
 
     def whole(self, total: np.ndarray) -> np.ndarray:
         return self._with_prior_variances(total)
@@ -197,17 +201,18 @@ class VarianceScore(TileScore):
     def __init__(self, state: SparseState, candidates: Candidates):
         super().__init__(state, candidates)
         self.inverse_e = self.backend.asarray(1.0 / np.sqrt(candidates.e2))[:, None]
-        self.zero = self.backend.asarray(0.0)
 
     def _add_prior(self, block, rows, part, variance, work) -> None:
         """Add `(k - q - v^2) / lam` to the variance, in place."""
         base = self.candidates.base[block.number][part, :]
         self.backend.multiply(base, self.inverse_e[part, :], out=work)
-        work *= work
-        if rows.weight is not None:
+        if rows.weight is None:
+            self.backend.minus_multiple(rows.prior_left, work, work, out=work)
+        else:
+            work *= work
             work /= rows.weight
-        self.backend.subtract(rows.prior_left, work, out=work)
-        self.backend.maximum(work, self.zero, out=work)
+            self.backend.subtract(rows.prior_left, work, out=work)
+        self.backend.at_least(work, 0.0, out=work)
         variance += work
 
 
@@ -218,7 +223,7 @@ class MeasureScore(VarianceScore):
         super().__init__(state, candidates)
         self.measure = measure
 
-    def tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
+    def tile(self, block, rows, part, zeta, left, variance, work) -> Array:
         self._variances(rows, left, variance)
         if self.measure.needs_each_variance and self.state.uses_prior_variance:
             self._add_prior(block, rows, part, variance, work)
@@ -231,7 +236,7 @@ class MeasureScore(VarianceScore):
         square /= len(self.w)
         variance *= rows.lam
         each = self.measure.each(self.backend.xp, square, variance)
-        return self.backend.sums(each if rows.weight is None else each * rows.weight, axis=1)
+        return self._row_sums(each if rows.weight is None else each * rows.weight)
 
     def whole(self, total: np.ndarray) -> np.ndarray:
         return self._with_prior_variances(total) if self.measure.adds_variance else total
@@ -243,8 +248,7 @@ class DensityConstants(VarianceConstants):
     def __init__(self, state: SparseState, block: SparseRows):
         super().__init__(state, block)
         # Eight factors of t / lam <= k / s2 + 1 / SMALLEST must not overflow.
-        largest = float(state.backend.xp.max(block.prior / block.lam))
-        self.logs_can_be_shared = largest < 1e30
+        self.logs_can_be_shared = block.largest_prior < 1e30
 
 
 class PredictiveDensityScore(VarianceScore):
@@ -252,7 +256,7 @@ class PredictiveDensityScore(VarianceScore):
 
     constants = DensityConstants
 
-    def tile(self, block, rows, part, zeta, left, variance, work) -> np.ndarray:
+    def tile(self, block, rows, part, zeta, left, variance, work) -> Array:
         self._variances(rows, left, variance)
         if self.state.uses_prior_variance:
             self._add_prior(block, rows, part, variance, work)
@@ -262,29 +266,29 @@ class PredictiveDensityScore(VarianceScore):
     def whole(self, total: np.ndarray) -> np.ndarray:
         return total + self.state.weighted_log_noise
 
-    def _standardised_errors(self, rows, zeta, left, part, variance, work) -> np.ndarray:
+    def _standardised_errors(self, rows, zeta, left, part, variance, work) -> Array:
         """Return the mean over the targets of `sum w r^2 / t`. Overwrites `zeta` at the last."""
-        total = np.zeros(part.stop - part.start)
+        total = 0.0
         for k in range(len(self.w)):
             self._errors(rows, zeta, left, part, k, work)
             spare = zeta if k + 1 == len(self.w) else None
             spare = self.backend.divide(work, variance, out=spare)
-            total += self.backend.row_dots(work, spare)
+            total = total + self.backend.dots(work, spare)
         return total / len(self.w)
 
-    def _sum_of_logs(self, variance: Array, rows: DensityConstants) -> np.ndarray:
+    def _sum_of_logs(self, variance: Array, rows: DensityConstants) -> Array:
         """Return `sum w log(t / lam)`; eight factors share a logarithm where that is safe."""
         backend, xp = self.backend, self.backend.xp
         if rows.weight is not None or backend.epsilon > 1e-12 or not rows.logs_can_be_shared:
             logs = xp.log(variance)
-            return backend.sums(logs if rows.weight is None else logs * rows.weight, axis=1)
+            return self._row_sums(logs if rows.weight is None else logs * rows.weight)
         eighth = variance.shape[1] // 8
-        sums = backend.sums(xp.log(variance[:, 8 * eighth :]), axis=1)
+        sums = self._row_sums(xp.log(variance[:, 8 * eighth :]))
         half = 4 * eighth
         product = variance[:, :half] * variance[:, half : 2 * half]
         product = product[:, : half // 2] * product[:, half // 2 :]
         product = product[:, :eighth] * product[:, eighth:]
-        return sums + backend.sums(xp.log(product), axis=1)
+        return sums + self._row_sums(xp.log(product))
 
 
 SCORES: dict[type[LooMeasure], type[TileScore]] = {

@@ -177,22 +177,22 @@ class SparseState(SparseModel):
     def _split(self, column: Column, z: np.ndarray, l_row: np.ndarray) -> tuple:
         """Return the residual rows, `l_row'Z` (or None), `|residual|^2` and `yt residual`."""
         backend, m = self.backend, self.size
-        z_on, l_on = backend.asarray(z), backend.asarray(l_row)
+        with_along = self.track_explained and not column.stable
 
-        def part(block: SparseRows) -> tuple[Array, Array | None, float, np.ndarray]:
+        def part(block: SparseRows) -> tuple[Array, Array | None, Array, Array]:
             Z, along = block.Z[:m, :], None
             if column.residual is None:
-                residual = column.base[block.number] - backend.matmul(z_on, Z)
+                residual = column.base[block.number] - backend.matmul(backend.asarray(z), Z)
             else:
                 residual = column.residual[block.number]
-            if self.track_explained and not column.stable:
-                along = backend.matmul(l_on, Z)
-            targets = backend.host_product(block.row_yt, residual)
-            return residual, along, float(backend.sums(residual * residual)), targets
+            if with_along:
+                along = backend.matmul(backend.asarray(l_row), Z)
+            squares = backend.xp.sum(residual * residual, dtype=backend.float64)
+            return residual, along, squares, backend.matmul(block.row_yt, residual)
 
-        light = column.residual is not None and (column.stable or not self.track_explained)
+        light = column.residual is not None and not with_along
         residual, along, squares, targets = zip(*self.rows.map(part, light=light), strict=True)
-        return residual, along, add_up(squares), add_up(targets)
+        return residual, along, *backend.to_host(add_up(squares), add_up(targets))
 
     # --- rounding ------------------------------------------------------------------------------
 
