@@ -17,7 +17,9 @@ from greedygp.tables import (  # noqa: E402
     chunks,
     read,
 )
+from greedygp.tables.problems import DataProblem  # noqa: E402
 from greedygp.tables.source import Source, format_of  # noqa: E402
+from greedygp.tables.targets import take_target  # noqa: E402
 from tests.tables.examples import table  # noqa: E402
 
 
@@ -89,6 +91,12 @@ def test_npz_of_matrix_and_target(tmp_path):
     assert list(read(tmp_path / "t.npz")[0].columns) == ["x0", "x1", "y"]
 
 
+def objects():
+    file = io.BytesIO()
+    np.savez(file, X=np.array([[1, "a"]], dtype=object), y=[1.0])
+    return file.getvalue()
+
+
 BAD_FILES = {
     "empty": ("t.csv", b"", "is empty"),
     "blank line": ("t.csv", b"\n\n1,2\n", "first line"),
@@ -101,6 +109,10 @@ BAD_FILES = {
     "quote": ("t.csv", b'a,b\n1,"2\n3,4\n', "mark opens near line 1 below"),
     "latin": ("t.csv", "a,b\n1,caf\xe9\n".encode("latin-1"), "UTF-8.*--encoding cp1252"),
     "utf-16": ("t.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-8.*--encoding utf-16"),
+    "arff": ("t.csv", b"@relation x\n@data\n1\n", "is an ARFF file"),
+    "packed": ("t.csv.bz2", b"BZh91AY", "unpack it first"),
+    "packed as text": ("t.csv", b"BZh91AY&SY", "compressed by bzip2"),
+    "objects": ("t.npz", objects(), "it holds Python objects, which are not opened"),
     "zip as text": ("t.csv", b"PK\x03\x04rest", "not a text table"),
     "broken gzip": ("t.csv.gz", b"\x1f\x8bnothing", "cannot be read"),
     "broken parquet": ("t.parquet", b"PAR1 broken", "cannot be read as parquet"),
@@ -312,3 +324,35 @@ def test_spreadsheets(tmp_path):
     whole, _ = read(path)
     pandas.testing.assert_frame_equal(whole, frame, check_dtype=False)
     assert [len(part) for part in chunks(path, 20)] == [20, 10]
+
+
+class TestSheets:
+    def test_empty_rows_above_an_index_and_another_sheet(self, tmp_path):
+        pytest.importorskip("openpyxl")
+        path = tmp_path / "t.xlsx"
+        frame = table()
+        with pandas.ExcelWriter(path) as book:
+            pandas.DataFrame({"see": ["the next sheet"]}).to_excel(book, sheet_name="readme")
+            frame.to_excel(book, sheet_name="data", startrow=3)
+        whole, _ = read(Source(str(path), sheet="data"))
+        pandas.testing.assert_frame_equal(
+            whole.drop(columns="Unnamed: 0"), frame, check_dtype=False
+        )
+        with pytest.raises(FileProblem, match="no sheet 'dat'; did you mean 'data'"):
+            read(Source(str(path), sheet="dat"))
+        with pytest.raises(DataProblem, match=r"more sheets \('data'\): give --sheet"):
+            take_target(read(path)[0], "price")
+
+    def test_names(self, tmp_path):
+        pytest.importorskip("openpyxl")
+        path = tmp_path / "t.xlsx"
+        frame = table()
+        pandas.concat([frame, frame], axis=1).to_excel(path, index=False)
+        with pytest.raises(FileProblem, match="there more than once"):
+            read(path)
+        frame.to_excel(path, index=False, header=["", *frame.columns[1:-1], ""])
+        with pytest.raises(FileProblem, match="column 5 has no name"):
+            read(path)
+        pandas.DataFrame().to_excel(path, index=False)
+        with pytest.raises(FileProblem, match="has no table"):
+            read(path)

@@ -72,6 +72,7 @@ def reading(function: Callable) -> Callable:
             help="Between the fields of a text file; ' ' is any number of spaces.",
             metavar="MARK",
         ),
+        click.option("--sheet", metavar="NAME", help="Of a workbook. Default: the first one."),
         click.option("--format", type=formats, help="Default: by the file's name; a pipe is CSV."),
     ):
         function = option(function)
@@ -144,6 +145,7 @@ def source_of(
         encoding=options["encoding"],
         missing=(*missing, *options["missing"]),
         text_columns=tuple(text_columns),
+        sheet=options["sheet"],
     )
 
 

@@ -9,8 +9,9 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from greedygp.tables.names import UNNAMED, checked_names
-from greedygp.tables.problems import FileProblem, MissingPackage
+from greedygp.tables.problems import FileProblem, MissingPackage, did_you_mean
 from greedygp.tables.source import BLANKS, Source
+from greedygp.tables.values import MISSING, to_words
 
 if TYPE_CHECKING:
     import pandas
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["read_feather", "read_npz", "read_parquet", "read_spreadsheet"]
 
 READ_BYTES = 2**20  # of a column at a time
+MOST_EMPTY = 100  # rows above the names in a sheet
 INDEX = "__index_level_0__"  # how pandas names the column of an index without a name
 
 
@@ -99,18 +101,41 @@ def read_npz(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pand
 def read_spreadsheet(
     file: IO[bytes], source: Source, rows: int | None
 ) -> Iterator[pandas.DataFrame]:
-    """Yield the rows of the first sheet of a workbook."""
+    """Yield the rows of a sheet of a workbook, the first one unless another is named.
+
+    The first row that is not empty has the names.
+    """
     import pandas
 
     try:
-        table = pandas.read_excel(_seekable(file), na_values=[*source.missing, *BLANKS])
+        book = pandas.ExcelFile(_seekable(file))
     except ImportError as error:
         raise MissingPackage(
             "Excel files need a reader: pip install openpyxl, or save the sheet as CSV."
         ) from error
-    if isinstance(table.index, pandas.MultiIndex) or not len(table.columns):
-        raise FileProblem(f"{source.name}: the first sheet has no table with column names on top.")
-    return _parts(table, source, rows)
+    sheets = [str(name) for name in book.sheet_names]
+    sheet = sheets[0] if source.sheet is None else source.sheet
+    if sheet not in sheets:
+        raise FileProblem(
+            f"{source.name} has no sheet {sheet!r}; "
+            + did_you_mean(sheet, sheets).replace("its columns", "its sheets")
+        )
+    top = pandas.read_excel(book, sheet_name=sheet, header=None, nrows=MOST_EMPTY)
+    filled = np.flatnonzero(top.notna().any(axis=1).to_numpy())
+    if not len(filled):
+        raise FileProblem(f"{source.name}: the sheet {sheet!r} has no table.")
+    first = int(filled[0])
+    names = ["" if word == MISSING else word for word in to_words(top.iloc[first])]
+    blanks = [*source.missing, *BLANKS]
+    table = pandas.read_excel(
+        book, sheet_name=sheet, header=None, skiprows=first + 1, na_values=blanks
+    )
+    table = table.reindex(columns=range(max(len(names), table.shape[1])))
+    names += [""] * (table.shape[1] - len(names))
+    parts = _parts(table.set_axis(names, axis=1), source, rows)
+    for part in parts:
+        part.attrs["other sheets"] = [name for name in sheets if name != sheet]
+        yield part
 
 
 def _parts(table: pandas.DataFrame, source: Source, rows: int | None) -> Iterator[pandas.DataFrame]:

@@ -137,6 +137,8 @@ def plans_for(
         present = values[values.notna()]
         if len(present) == 0:
             plans.left_out[name] = "it is empty"
+        elif getattr(values.dtype, "kind", "O") == "c":
+            plans.left_out[name] = "it holds complex numbers"
         elif name in categories or (name not in numbers and _are_categories(values)):
             _plan_words(plans, name, present, most_words, asked=True)
         elif name not in numbers and _is_row_numbers(name, present):

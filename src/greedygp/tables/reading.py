@@ -100,6 +100,8 @@ def _parse(file: IO[bytes], source: Source, rows: int | None) -> Iterator[pandas
         raise _undecodable(error, source) from error
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         what = " ".join(str(error).split())[:200].rstrip(".")
+        if "allow_pickle" in what:
+            what = "it holds Python objects, which are not opened; save numbers or text"
         raise FileProblem(f"{source.name} cannot be read as {kind}: {what}.") from error
 
 

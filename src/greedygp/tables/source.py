@@ -22,15 +22,21 @@ SUFFIXES |= {".xlsm": "xlsx", ".ods": "xlsx", ".xls": "xlsx"}
 BLANKS = [space * k for space in (" ", "\t", "\u00a0", "\u202f", "\u3000") for k in range(1, 17)]
 PICTURE = "a picture"
 WEB_PAGE = "a web page: download the table itself"
+ARFF = "an ARFF file: save the table as CSV"
 JSON = "JSON: save the table as CSV"
+PACKED = (".zip", ".bz2", ".xz", ".zst", ".7z", ".rar", ".tar", ".tgz")
+
 # How files begin that are not text tables, and what they then are.
 SIGNATURES = {
-    b"PK\x03\x04": "a zip archive: give --format npz or --format xlsx if it is one of these",
+    b"PK\x03\x04": "a zip archive: unpack it, or give --format npz or xlsx if it is one of these",
     b"PAR1": "a Parquet file: give --format parquet",
     b"ARROW1": "a Feather file: give --format feather",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an Excel file: give --format xlsx",
     b"\x93NUMPY": "a NumPy array: save it with numpy.savez, as .npz",
     b"SQLite format 3\x00": "a database: save the table as CSV",
+    b"BZh91AY": "compressed by bzip2: unpack it first",
+    b"@relation": ARFF,
+    b"@RELATION": ARFF,
     b"%PDF-": "a PDF: save the table as CSV",
     b"\x89HDF\r\n\x1a\n": "an HDF5 file: save the table as CSV or Parquet",
     b"\xfd7zXZ\x00": "compressed by xz: unpack it first",
@@ -70,6 +76,8 @@ class Source:
         Of a text file; None: UTF-8.
     missing : tuple of str
         Words that mean that a value is missing, besides the usual ones (empty, NA, nan, ...).
+    sheet : str, optional
+        Of a workbook; None: the first one.
     text_columns : tuple of str
         Columns to read as text even where they look like numbers.
     """
@@ -81,6 +89,7 @@ class Source:
     encoding: str | None = None
     missing: tuple[str, ...] = ()
     text_columns: tuple[str, ...] = ()
+    sheet: str | None = None
 
     @property
     def is_pipe(self) -> bool:
@@ -102,6 +111,8 @@ def format_of(source: Source) -> str:
     suffixes = [suffix.lower() for suffix in Path(source.path).suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
+    if suffixes and suffixes[-1] in PACKED:
+        raise FileProblem(f"{source.path} is compressed: unpack it first.")
     if not suffixes or suffixes[-1] not in SUFFIXES:
         raise FileProblem(
             f"The format of {source.path} cannot be told from its name; rename it to end in "

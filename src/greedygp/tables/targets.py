@@ -96,7 +96,10 @@ def take_target(table: pandas.DataFrame, name: str, task: str = "auto") -> Targe
 
 
 def _other_separator(table: pandas.DataFrame) -> str:
-    """Propose --separator where all was read as one column."""
+    """Propose another sheet, or --separator where all was read as one column."""
+    if "other sheets" in table.attrs:
+        others = ", ".join(map(repr, table.attrs["other sheets"][:5]))
+        return f" The workbook has more sheets ({others}): give --sheet." * bool(others)
     if len(table.columns) > 1:
         return ""
     if len(table.columns[0].split()) > 1:
