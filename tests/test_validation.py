@@ -311,3 +311,32 @@ class TestOtherLibraries:
         assert type(check_predict_inputs(model, xp.asarray(self.X))) is type(xp.asarray(self.X))
         with pytest.raises(ValueError, match="X has 3 features, but Model is expecting 2 features"):
             check_predict_inputs(model, xp.asarray(np.ones((4, 3))))
+
+
+class TestSizes:
+    @pytest.mark.parametrize(
+        ("X_scale", "y_scale", "said"),
+        [
+            (1e200, 1.0, "X has values as large as .*e.200.*divide"),
+            (1.0, 1e200, "y has values as large as .*divide"),
+            (1.0, 1e-200, "y has no value larger than .*e-200.*multiply"),
+        ],
+    )
+    def test_beyond_what_can_be_squared(self, X_scale, y_scale, said):
+        X = np.random.default_rng(0).normal(size=(20, 2))
+        with pytest.raises(ValueError, match=said):
+            greedygp.AutoGPRegressor().fit(X_scale * X, y_scale * X[:, 0])
+
+    def test_zero_and_far_apart(self):
+        X = np.array([[1e-300, 1e100], [0.0, 1.0]])
+        check_training_data(Model(), X, np.zeros(2))
+        check_training_data(Model(), X, np.array([1e-300, 1.0]))
+
+
+def test_words_in_x_are_named_as_they_are():
+    with pytest.raises(
+        ValueError, match=r"X must hold numbers: .* float: 'a'; missing='indicator'"
+    ):
+        greedygp.AutoGPRegressor().fit(np.array([["a"]] * 9), np.arange(9.0))
+    with pytest.raises(ValueError, match=r"y must hold numbers .* float: 'a'\."):
+        greedygp.AutoGPRegressor().fit(np.ones((4, 1)), ["a", "b"] * 2)

@@ -22,6 +22,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from greedygp.exceptions import ModelAdvice
+from greedygp.messages import said_plainly
 from greedygp.rows.memory import is_mapped
 
 __all__ = [
@@ -67,6 +68,9 @@ def explained(error: Exception, estimator: Any, X: Any) -> Exception:
         return ValueError(f"Input X contains NaN: {helps} or remove those rows.")
     dtypes = getattr(X, "dtypes", None)
     if dtypes is None or not hasattr(X, "columns"):
+        if str(error).startswith("could not convert string"):
+            helps = "; missing='indicator' encodes words" * hasattr(estimator, "missing")
+            return ValueError(f"X must hold numbers: {said_plainly(error)}{helps}.")
         return error
     kinds = [getattr(dtype, "kind", "O") for dtype in dtypes]
     wrong = [str(c) for c, kind in zip(X.columns, kinds, strict=True) if kind not in "biuf"]
@@ -75,7 +79,7 @@ def explained(error: Exception, estimator: Any, X: Any) -> Exception:
     return ValueError(
         f"These columns of X are not numbers: {', '.join(map(repr, wrong))}. Encode them "
         "(missing='indicator' of the GP models does it for words, greedygp.tables.TableEncoder for "
-        f"dates, too) or leave them out. ({error})"
+        f"dates, too) or leave them out. ({said_plainly(error)})"
     )
 
 

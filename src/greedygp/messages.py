@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
-__all__ = ["shown"]
+__all__ = ["said_plainly", "shown"]
 
 
 def shown(value: Any) -> str:
@@ -24,3 +25,15 @@ def shown(value: Any) -> str:
     if type(value) in (list, tuple):
         return repr(type(value)(v.item() if isinstance(v, np.generic) else v for v in value))
     return repr(value)
+
+
+def said_plainly(error: Exception) -> str:
+    """Return an error of NumPy's without the names of its types.
+
+    Examples
+    --------
+    >>> from greedygp.messages import said_plainly
+    >>> said_plainly(ValueError("could not convert string to float: np.str_('a')"))
+    "could not convert string to float: 'a'"
+    """
+    return re.sub(r"\bnp\.\w+\((.*?)\)", r"\1", str(error))

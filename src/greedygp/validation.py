@@ -18,8 +18,9 @@ from greedygp.arrays import Array, Backend, detached, is_foreign, namespace, to_
 from greedygp.exceptions import ModelAdvice
 from greedygp.inputs import encoded, explained, takes_holes
 from greedygp.kernels import Kernel
-from greedygp.messages import shown
+from greedygp.messages import said_plainly, shown
 from greedygp.rows import RowStore
+from greedygp.sizes import check_sizes
 
 __all__ = [
     "check_brings_targets",
@@ -135,6 +136,7 @@ def check_training_data(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
     y = np.asarray(y, dtype=X.dtype)
     if not np.all(np.isfinite(y)):
         raise ValueError("Input y contains NaN or infinity; remove those rows.")
+    check_sizes(X, y)
     return X, y
 
 
@@ -208,7 +210,7 @@ def _numeric_targets(y: Any) -> Any:
     try:
         return np.asarray(y).astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"y must hold numbers for regression; {error}.") from error
+        raise ValueError(f"y must hold numbers for regression; {said_plainly(error)}.") from error
 
 
 def _check_foreign_training_data(estimator: Any, X: Array, y: Any) -> tuple[Array, Array]:
