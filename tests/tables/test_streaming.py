@@ -88,7 +88,7 @@ class TestLook:
         ):
             look_at(sources, "y", 0, (60, 30))
         table().assign(more=1).to_csv(sources[1].path, index=False)
-        with pytest.raises(FileProblem, match=r"1\.csv has others than .*0\.csv\."):
+        with pytest.raises(FileProblem, match=r"1\.csv has 'more', which .*0\.csv has not\."):
             look_at(sources, "y", 0, (60, 30))
 
     def test_one_file(self, tmp_path):

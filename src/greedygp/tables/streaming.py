@@ -63,14 +63,13 @@ class Look:
     name: str = ""  # of the first file
 
     def __add__(self, other: Look) -> Look:
-
         if set(other.columns) != set(self.columns):
             lacking = [name for name in self.columns if name not in other.columns]
+            more = [name for name in other.columns if name not in self.columns]
             what = f"lacks {', '.join(map(repr, lacking))}"
-            raise FileProblem(
-                f"The files must have the same columns; {other.name} "
-                f"{what if lacking else f'has others than {self.name}'}."
-            )
+            if not lacking:
+                what = f"has {', '.join(map(repr, more))}, which {self.name} has not"
+            raise FileProblem(f"The files must have the same columns; {other.name} {what}.")
         kinds = {
             name: self.are_numbers.get(name, set()) | other.are_numbers.get(name, set())
             for name in self.columns
