@@ -35,6 +35,19 @@ def greedygp(request: Request) -> Answer:
     return answer
 
 
+def greedygp_auto(request: Request) -> Answer:
+    """Our front door, nothing set."""
+    from greedygp import AutoGPRegressor
+
+    model = AutoGPRegressor(random_state=request.options["seed"])
+
+    def fit(request: Request) -> Predict:
+        model.fit(request.X, request.y)
+        return lambda X: model.predict(X, return_std=True)
+
+    return timed_answer(request, fit)
+
+
 def sklearn_gp(request: Request) -> Answer:
     """An exact GP: constant times ARD Gaussian plus noise, from the peers' starting values."""
     d = request.X.shape[1]

@@ -21,6 +21,7 @@ from benchmarks.suites import (
     predictive_rounds,
     sparse_classification,
     sparse_classification_learnt,
+    untouched,
 )
 
 SUITES = {
@@ -42,6 +43,7 @@ SUITES = {
         ablation.SUITE,
         intervals.SUITE,
         peers.SUITE,
+        untouched.SUITE,
         sparse_classification.SUITE,
         sparse_classification_learnt.SUITE,
         adaptive_candidates.SUITE,
