@@ -24,6 +24,7 @@ ROWS = {
     "keggundirected": ("KEGG, undirected", 63608),
 }
 FRONT_DOOR = "greedygp_auto"
+NOT_ENOUGH = "not enough runs"
 OTHERS = ("gpflow_sgpr", "trees", "catboost", "svr")
 
 
@@ -40,6 +41,9 @@ def render(suite: Suite, records: list[Record], folder: Path) -> Path:
         "",
         pages.partitions_line(suite, records),
         "",
+        "## Findings",
+        "",
+        *_findings(suite, records),
         "## Negative log predictive density",
         "",
         *_table(suite, records, "nlpd", 3),
@@ -61,6 +65,40 @@ def render(suite: Suite, records: list[Record], folder: Path) -> Path:
         *pages.provenance(suite, records),
     ]
     return pages.write_page(folder, suite, lines)
+
+
+def _findings(suite: Suite, records: Sequence[Record]) -> list[str]:
+    """On how many sets our front door is the better one, peer by peer, and how its bars do."""
+    ours, *others = suite.methods
+    rows = []
+    for other in others:
+        counts = [_lower(suite, records, metric, ours, other) for metric in ("nlpd", "nmse")]
+        rows.append([f"lower than that of {other.title}", *counts])
+    covered = [_values(records, task, ours, "coverage_95", 100.0) for task in suite.tasks]
+    good = [93.0 <= np.mean(values) <= 97.0 for values in covered if values]
+    count = f"{sum(good)} of {len(good)} sets" if good else NOT_ENOUGH
+    return [
+        f"Of {ours.title}, means over the partitions that both have:",
+        "",
+        *pages.table(["", "NLPD", "NMSE"], rows),
+        f"95 % intervals cover 93 to 97 %: {count}.",
+        "",
+    ]
+
+
+def _lower(
+    suite: Suite, records: Sequence[Record], metric: str, ours: Method, other: Method
+) -> str:
+    """Count the sets where our mean is lower than the other's."""
+    lower = []
+    for task in suite.tasks:
+        left, right = (
+            pages.by_partition(records, task.name, method.name, lambda r: r["metrics"][metric])
+            for method in (ours, other)
+        )
+        if common := left.keys() & right.keys():
+            lower.append(sum(left[k] - right[k] for k in common) < 0)
+    return f"{sum(lower)} of {len(lower)} sets" if lower else NOT_ENOUGH
 
 
 def _table(

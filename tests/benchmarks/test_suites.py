@@ -163,7 +163,7 @@ def fill(suite, results, repeats=2, methods=None):
         frame.store(suite, frame.record_of(run, "ok", None, 1.0, outcome), results)
 
 
-WITHOUT_FINDINGS = ("ablation", "intervals")  # their pages have tests of their own
+WITHOUT_FINDINGS = ("ablation", "intervals", "untouched")  # their pages have tests of their own
 ENOUGH = {  # Wilcoxon's tests can tell nothing of fewer
     "fast_gcv": 6,
     "matching_pursuit_learnt": 5,
