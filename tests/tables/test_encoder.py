@@ -365,3 +365,25 @@ def test_new_rows_must_fit():
 def test_mixed_words_and_numbers_are_a_category_where_they_are_few():
     encoder = TableEncoder().fit(pandas.DataFrame({"c": ["1", "2", "other"] * 10}))
     assert encoder.columns_[0].words == ["1", "2", "other"]
+
+
+def test_percentages_and_currencies_that_are_others_than_in_training():
+    n = 30
+    rows = pandas.DataFrame(
+        {"p": [f"{k}%" for k in range(n)], "m": [f"${k}" if k % 2 else f"{k}" for k in range(n)]}
+    )
+    encoder = TableEncoder().fit(rows)
+    notes = {}
+    encoder.transform(rows, notes)
+    assert notes == {}
+    new = pandas.DataFrame({"p": ["0.1", "10%", "0", None], "m": ["5", "$5", "\u20ac5", "USD 5"]})
+    encoder.transform(new, notes)
+    assert notes == {
+        "p: missing, filled with the median": 1,
+        "p: not in % as in training, but read as if it were": 1,
+        "m: not in USD as in training, but read as if it were": 1,
+    }
+    plain = pandas.DataFrame({"p": [0.1, 0.0, 0.3], "m": [1.0, 2.0, 3.0]})
+    notes = {}
+    encoder.transform(plain, notes)
+    assert notes == {"p: not in % as in training, but read as if it were": 2}

@@ -33,6 +33,8 @@ class Column:
         Of a date: the numbers it becomes.
     unit : str
         Of a number: what stands behind it.
+    sign : str
+        Of a number: its currency, or %.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Column:
     origin: str = ""
     parts: tuple[Column, ...] = ()
     unit: str = ""
+    sign: str = ""
 
     @property
     def feature_names(self) -> list[str]:

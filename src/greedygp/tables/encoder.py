@@ -25,7 +25,7 @@ from greedygp.tables.columns import OTHERS, Column
 from greedygp.tables.plans import FEWEST_ROWS_OF_A_WORD, MOST_WORDS, Plan, plans_for
 from greedygp.tables.problems import ColumnProblem, DataProblem, did_you_mean
 from greedygp.tables.readers import MARK, DateReader, NumberReader, WordReader
-from greedygp.tables.values import MISSING, to_numbers, to_words
+from greedygp.tables.values import MISSING, to_numbers, to_words, with_another_sign
 from greedygp.versions import plain_lists
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         centre, width = unit * scaler.mean_[place], unit * scaler.scale_[place]
         middle = centre + width * steps["fill"].statistics_[place]
         return Column(name, "number", missing, [], float(middle), float(centre), float(width),
-                      grouped=plan.grouped, marks_missing=missing > 0, unit=plan.unit)  # fmt: skip
+                      grouped=plan.grouped, marks_missing=missing > 0, unit=plan.unit,
+                      sign=plan.sign)  # fmt: skip
 
     def _place(self, group: str, name: str) -> tuple[Any, int]:
         """Return the encoders of a group of columns, and the place of a column among them."""
@@ -369,6 +370,9 @@ def take_notes(columns: list[Column], rows: pandas.DataFrame, notes: dict[str, i
         values = rows[column.name]
         if column.kind != "category":
             note(f"{column.name}: missing, filled with the median", int(values.isna().sum()))
+            if column.sign:
+                what = f"{column.name}: not in {column.sign} as in training, but read as if it were"
+                note(what, with_another_sign(values, column.sign))
         elif OTHERS not in column.words:
             for word, times in zip(*np.unique(to_words(values), return_counts=True)):
                 if word == MISSING and word not in column.words:

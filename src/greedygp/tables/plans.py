@@ -23,7 +23,8 @@ from greedygp.tables.problems import DataProblem, row_number
 from greedygp.tables.values import (
     MISSING,
     has_decimal_commas,
-    mixed_marks,
+    mixed_signs,
+    signs_of,
     to_numbers,
     to_words,
     units_of,
@@ -72,6 +73,8 @@ class Plan:
         Times, or durations, without a date.
     unit : str
         What stands behind every number.
+    sign : str
+        The currency, or %, of the numbers that have one.
     many : bool
         More words than may have a feature each; the rare ones share one.
     """
@@ -82,6 +85,7 @@ class Plan:
     time_only: bool = False
     many: bool = False
     unit: str = ""
+    sign: str = ""
 
 
 @dataclass
@@ -187,7 +191,7 @@ def _plan_by_values(
             example = str(present.iloc[int(wrong[0])]).strip()
             value = in_groups[0][int(wrong[0])]
             (found, wrong), grouped = in_groups, True
-            if name not in numbers and (mixed := mixed_marks(present)):
+            if name not in numbers and (mixed := mixed_signs(present)):
                 plans.left_out[name] = f"it holds {mixed} (--numeric {name!r} keeps it)"
                 return
             if not np.isnan(value):
@@ -213,7 +217,8 @@ def _plan_by_values(
             "numbers)."
         )
     else:
-        plans.columns[name] = Plan("number", grouped=grouped)
+        sign = max(signs_of(present)) if grouped else ""
+        plans.columns[name] = Plan("number", grouped=grouped, sign=sign)
         _doubt(plans, stand_ins(f"Column {name!r}", found))
 
 

@@ -11,7 +11,7 @@ from greedygp.tables.dates import calendar_of
 from greedygp.tables.doubts import alike_words, no_data, stand_ins
 from greedygp.tables.plans import MEANS_MISSING, infinite_values, means_missing, not_numbers
 from greedygp.tables.problems import DataProblem, did_you_mean, row_number
-from greedygp.tables.values import has_decimal_commas, is_grouped, mixed_marks, to_numbers, units_of
+from greedygp.tables.values import has_decimal_commas, is_grouped, mixed_signs, to_numbers, units_of
 
 if TYPE_CHECKING:
     import pandas
@@ -209,7 +209,7 @@ def _checked_numbers(
             f"{means_missing(column, wrong)}".strip()
             + " It must hold numbers for regression: correct them, or give --task classification."
         )
-    mixed = mixed_marks(column)
+    mixed = mixed_signs(column)
     if mixed:
         raise DataProblem(f"The target {name!r} holds {mixed}; write all of them in one way.")
     if not np.all(np.isfinite(numbers)):

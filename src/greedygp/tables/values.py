@@ -16,10 +16,12 @@ __all__ = [
     "MISSING",
     "has_decimal_commas",
     "is_grouped",
-    "mixed_marks",
+    "signs_of",
+    "mixed_signs",
     "to_numbers",
     "to_words",
     "units_of",
+    "with_another_sign",
 ]
 
 MISSING = "(missing)"
@@ -122,26 +124,43 @@ def is_grouped(values: pandas.Series, wrong: np.ndarray) -> bool:
     return bool(written) and all(map(GROUPED.fullmatch, written))
 
 
-def mixed_marks(values: pandas.Series) -> str:
-    """Say what is mixed in a column of numbers: currencies, or percentages and others; else ''."""
+def signs_of(values: pandas.Series) -> list[str]:
+    """Return the currency of each value, or %; "" where there is none, or nothing to have one."""
     import pandas
 
     if pandas.api.types.is_numeric_dtype(values.dtype):
-        return ""
+        return [""] * len(values)
+    found = [MARKED.search(value) if isinstance(value, str) else None for value in values]
+    return [SIGNS.get(mark[0], mark[0]) if mark is not None else "" for mark in found]
+
+
+def mixed_signs(values: pandas.Series) -> str:
+    """Say what is mixed in a column of numbers: currencies, or percentages and others; else ''."""
     found: dict[str, str] = {}
-    for value in values:
-        mark = MARKED.search(value) if isinstance(value, str) else None
-        if mark is not None:
-            found.setdefault(SIGNS.get(mark[0], mark[0]), value.strip())
-        elif _word(value).strip("-+0. "):  # nothing is nothing, with and without a mark
-            found.setdefault("", _word(value))
+    for sign, value in zip(signs_of(values), values):
+        if sign or is_something(value):
+            found.setdefault(sign, _word(value))
     if "%" in found and len(found) > 1:
-        other = next(word for mark, word in found.items() if mark != "%")
+        other = next(word for sign, word in found.items() if sign != "%")
         return f"percentages and other numbers, such as {found['%']!r} and {other!r}"
     several = sorted(set(found) - {""})
     if len(several) > 1:
         return f"numbers in different currencies ({', '.join(several)})"
     return ""
+
+
+def is_something(value: Any) -> bool:
+    """Tell whether a value is neither missing nor zero, which needs no sign."""
+    return value == value and bool(_word(value).strip("-+0. "))
+
+
+def with_another_sign(values: pandas.Series, sign: str) -> int:
+    """Return how many values have another sign than those of training; money may have none."""
+    present = values[values.notna()]
+    return sum(
+        other != sign and (bool(other) or (sign == "%" and is_something(value)))
+        for other, value in zip(signs_of(present), present)
+    )
 
 
 def has_decimal_commas(values: pandas.Series, wrong: np.ndarray) -> bool:
