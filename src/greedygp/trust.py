@@ -13,7 +13,7 @@ import numpy as np
 
 from greedygp.arrays import Array, to_numpy
 
-__all__ = ["POWERS", "predicts_better", "row_trust"]
+__all__ = ["POWERS", "judged", "predicts_better", "row_trust"]
 
 POWERS = (0.5, 0.25)  # of the inverse noise, to be tried in turn
 FARTHEST = 30.0  # factor from the median noise beyond which a row's trust does not change
@@ -61,12 +61,18 @@ def predicts_better(
     new, old : tuples of arrays
         Mean (n, p) and variance (n,) of each left-out target, noise included.
     """
-
-    def judged(left_out: tuple[Array, Array]) -> tuple[float, float]:
-        mean, variance = (to_numpy(part).astype(np.float64) for part in left_out)
-        square = np.mean((y - mean) ** 2, axis=1)
-        loss = np.log(variance) + square / variance
-        return float(np.average(loss, weights=weights)), float(np.average(square, weights=weights))
-
-    (loss, error), (old_loss, old_error) = judged(new), judged(old)
+    (loss, error), (old_loss, old_error) = (judged(y, weights, each) for each in (new, old))
     return loss < old_loss and error <= WORSE_MEAN * old_error
+
+
+def judged(
+    y: np.ndarray, weights: np.ndarray | None, left_out: tuple[Array, Array]
+) -> tuple[float, float]:
+    """Return what left-out targets cost in nats each, less a constant, and their squared error.
+
+    The parameters are those of :func:`predicts_better`.
+    """
+    mean, variance = (to_numpy(part).astype(np.float64) for part in left_out)
+    square = np.mean((y - mean) ** 2, axis=1)
+    loss = 0.5 * (np.log(variance) + square / variance)
+    return float(np.average(loss, weights=weights)), float(np.average(square, weights=weights))

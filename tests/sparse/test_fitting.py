@@ -125,7 +125,8 @@ def test_a_model_without_learning_is_rebuilt_exactly():
 
 def test_learning_ends_with_the_best_model():
     fit = make_fit(max_basis=6, max_iter=5, rounds=2, random_state=0)
-    state, learnt = fit.learn(START)
+    model = fit.learn(START)
+    state, learnt = model.state, model.learnt
     assert state.kernel == learnt.point.kernel
     assert state.noise_variance == learnt.point.noise_variance
     assert_allclose(state.basis, learnt.point.basis)

@@ -42,6 +42,7 @@ from greedygp.sparse.selection import Selected, make_selector, select
 from greedygp.sparse.sizes import FEWEST_ROWS, Tried, best_size, sizes_to_try
 from greedygp.sparse.state import SparseState
 from greedygp.start import Given, subset_evidence
+from greedygp.trust import judged
 
 __all__ = ["FittedModel", "SparseFit"]
 
@@ -109,24 +110,31 @@ class SparseFit:
         with self.data.backend.threads_over_blocks():
             start, value = self.start()
             if self.rounds == 0:
-                state, learnt = self.select_only(start, value)
+                model = self.finished(start, *self.select_only(start, value))
             else:
-                state, learnt = self.learn(start)
-            if learnt.interrupted and state.size == 0:
-                raise KeyboardInterrupt
-            model = state
-            ending = Ending(
-                self.options, self.data, self.given_data, self.rng, self.deadline, learnt.widening
-            )
+                model = self.learn(start)
             try:
-                if not learnt.interrupted:
-                    model = ending.over_all_rows(state)
-                self.progress.end(lambda: _attributes(model))
-                end = ending.ended(model, learnt.interrupted)
-            except KeyboardInterrupt:  # what there is goes without the rest
-                learnt.interrupted = True
-                end = ending.ended(model, True)
-            return FittedModel(start, learnt, model, Posterior(model), end)
+                self.progress.end(lambda: _attributes(model.state))
+            except KeyboardInterrupt:
+                model.learnt.interrupted = True
+            return model
+
+    def finished(self, start: Point, state: SparseModel, learnt: SparseLearnt) -> FittedModel:
+        """Return what was learnt with all that comes after learning."""
+        if learnt.interrupted and state.size == 0:
+            raise KeyboardInterrupt
+        model = state
+        ending = Ending(
+            self.options, self.data, self.given_data, self.rng, self.deadline, learnt.widening
+        )
+        try:
+            if not learnt.interrupted:
+                model = ending.over_all_rows(state)
+            end = ending.ended(model, learnt.interrupted)
+        except KeyboardInterrupt:  # what there is goes without the rest
+            learnt.interrupted = True
+            end = ending.ended(model, True)
+        return FittedModel(start, learnt, model, Posterior(model), end)
 
     # --- the start -----------------------------------------------------------------------------
 
@@ -218,7 +226,7 @@ class SparseFit:
             return (min(given, most),)
         if not self.refines:
             return (min(LARGEST_BASIS, most),)
-        if given == "auto" and n_rows >= FEWEST_ROWS and self.data.streamed is None:
+        if given == "auto" and n_rows >= FEWEST_ROWS and self.data.whole is None:
             return sizes_to_try(n_rows, min(LARGEST_TRIED, most))
         usual = int(BASIS_PER_ROOT_ROW * np.sqrt(n_rows))  # patience does not tell the size
         return (min(usual, LARGEST_BASIS, most),)
@@ -246,28 +254,27 @@ class SparseFit:
         )
         return state, learnt
 
-    def learn(self, start: Point) -> tuple[SparseModel, SparseLearnt]:
+    def learn(self, start: Point) -> FittedModel:
         """Learn with one size of basis after the other while it pays; return the best model."""
-        start = self.file.start(start)
+        begin = self.file.start(start)
         rounds: list[Round] = []
-        learner: Learner
 
-        def with_size(size: int) -> Tried[SparseLearnt]:
-            nonlocal learner
-            learner = Learner(self.data, self._schedule(), start, self.file)
+        def with_size(size: int) -> Tried[FittedModel]:
+            learner = Learner(self.data, self._schedule(), begin, self.file)
             learnt = self._learnt(learner, size)
             rounds.extend(learnt.rounds)
-            loss = learner.left_out_loss(learnt) if len(self.sizes) > 1 else 0.0
-            ended = learner.stopped or self.deadline.passed
-            return Tried(learnt, loss, learnt.interrupted, ended)
+            state = learner.objective.state
+            assert state is not None
+            model = self.finished(begin, state, learnt)
+            loss = 0.0  # nothing to compare
+            if len(self.sizes) > 1:
+                loss, _ = judged(*self.given_data.targets_on_host(), model.end.loo)
+            return Tried(model, loss, learnt.interrupted, learner.stopped or self.deadline.passed)
 
         best = best_size(self.sizes, with_size)
-        learnt = best.model
+        learnt = best.model.learnt
         learnt.rounds, learnt.interrupted = rounds, best.interrupted
-        if len(self.sizes) > 1:
-            return learner.state_of(learnt), learnt
-        assert learner.objective.state is not None
-        return learner.objective.state, learnt
+        return best.model
 
     def _learnt(self, learner: Learner, size: int) -> SparseLearnt:
         """Select at most so many basis vectors and learn, in rounds."""

@@ -27,7 +27,6 @@ from greedygp.hyperparameters import Point, rescaled
 from greedygp.minimise import Minimum
 from greedygp.rounds import ROUND_TOL, Learnt, Round
 from greedygp.sparse.checkpoint import NoFitCheckpoint
-from greedygp.sparse.model import SparseModel
 from greedygp.sparse.objectives import SparseObjective
 from greedygp.sparse.passes import StreamedObjective
 from greedygp.sparse.search import BOUND, Schedule, Search, Watch
@@ -51,7 +50,6 @@ class SparseLearnt(Learnt[Point]):
 
     selected: Selected
     objective: str | None = None  # what it was learnt by
-    approximation: str | None = None
     refined: bool = False
     widening: float = 1.0  # what kernel and noise were multiplied by after learning
 
@@ -161,23 +159,6 @@ class Learner:
         learnt.point, learnt.widening = widened(learnt.point, self.search.n_values, spent)
         self.search.value(learnt.point)
 
-    def left_out_loss(self, learnt: SparseLearnt) -> float:
-        """Return what left-out rows cost under the result, in nats per row."""
-        assert learnt.approximation is not None
-        return self.search.left_out_loss(learnt.point, learnt.approximation)
-
-    def state_of(self, learnt: SparseLearnt) -> SparseModel:
-        """Return the state of a result, which may be that of a learner with a smaller basis."""
-        point, objective, approximation = learnt.point, learnt.objective, learnt.approximation
-        assert point.basis is not None
-        assert objective is not None
-        assert approximation is not None
-        self.search.begin(len(point.basis), guarded=learnt.refined)
-        self.search.judge_by(objective, approximation)
-        self.search.value(point)
-        assert self.objective.state is not None
-        return self.objective.state
-
     def _optimised(self, selected: Selected, watch: Watch) -> SparseLearnt:
         """Return the model that a round finds for a basis."""
         begin, refine, preparing = time.perf_counter(), self.refining, self.preparing
@@ -189,7 +170,6 @@ class Learner:
                 point=start,
                 selected=selected,
                 objective=self.search.kind.name,
-                approximation=self.objective.approximation,
                 value=self.search.value(start),
                 interrupted=selected.path.reason == "interrupted",
             )
@@ -202,7 +182,6 @@ class Learner:
             point=found.point,
             selected=selected,
             objective=self.search.kind.name,
-            approximation=self.objective.approximation,
             value=found.value,
             refined=refine and found.n_iter > 0,
             converged=preparing or found.converged or broken_off,
