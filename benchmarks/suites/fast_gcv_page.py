@@ -86,7 +86,10 @@ def notes() -> list[str]:
         "44 to 65, are not reached: cross-validation chooses wide kernels here, with which few "
         "functions are enough. With widths held at 0.7, 1 and 1.4 FGCV takes 79, 36 and 27 "
         "functions and has an NMSE of 0.14, 0.07 and 0.05 (means of five samples): sizes like "
-        "those belong to kernels that are worse. Why the paper has them stays unexplained. Figures "
+        "those belong to kernels that are worse. Why the paper has them stays unexplained. On "
+        "Boston GCV itself over-fits, not the search for the width: with the widths of FRVM (60 "
+        "partitions) FGCV reaches a GCV of 0.042, where it has 0.073 with its own, by 151 "
+        "functions where it has 95, and its NMSE is 0.189 where it is 0.148. Figures "
         "1 to 4 are drawings without numbers, so that only the p-values can be put side by side.",
         "",
     ]
