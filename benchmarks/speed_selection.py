@@ -2,7 +2,7 @@
 
 For each criterion the time of a whole selection run (fixed hyperparameters) is divided by its
 floor: the bare matrix products of the same shapes, each in the faster of its two BLAS
-orientations, with BLAS's own threads. `nlml` needs one product a step (`K_Jf Z'`), `loo_cve` two
+orientations. Times are those of the processor, with one thread. `nlml` needs one product a step (`K_Jf Z'`), `loo_cve` two
 (and `z'Z`), `nlgpp` three. `info_gain` is divided by the bare appends of the basis it chose,
 `matching_pursuit` (c = max_basis) by `info_gain`; a run with cache is divided by a run without that
 scores as many candidates. Memory is the peak of a separate process.
@@ -19,11 +19,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks.frame import machine, versions
-from greedygp import SparseGPRegressor
+from greedygp import SparseGPRegressor, greedy
 from greedygp.arrays import Backend
 from greedygp.kernels import Gaussian
 from greedygp.sparse.candidates import evaluate_one
@@ -31,7 +34,7 @@ from greedygp.sparse.state import SparseState
 
 N, D, KAPPA, BASIS = 10_000, 8, 59, 500
 PRODUCTS = {"nlml": 1, "loo_cve": 2, "nlgpp": 3}
-TARGET = 1.8
+TARGET = 1.5
 
 
 def make_data(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -56,8 +59,9 @@ def estimator(criterion: str, basis: int, **options) -> SparseGPRegressor:
 
 
 def run_seconds(model: SparseGPRegressor, X: np.ndarray, y: np.ndarray) -> float:
-    """Return the seconds that the selection took."""
-    return float(model.fit(X, y).path_["seconds"][-1])
+    """Return the seconds that the selection took: those of the processor, by the loop's clock."""
+    with mock.patch.object(greedy, "time", SimpleNamespace(perf_counter=time.process_time)):
+        return float(model.fit(X, y).path_["seconds"][-1])
 
 
 class Floor:
@@ -71,10 +75,10 @@ class Floor:
 
     def _seconds(self, product) -> float:
         product(self.basis)
-        start = time.perf_counter()
+        start = time.process_time()
         for m in range(1, self.basis):
             product(m)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     def measure(self) -> tuple[float, float]:
         """Return the seconds of all products `K Z'` and of all products `z'Z`."""
@@ -112,11 +116,11 @@ def append_seconds(X: np.ndarray, y: np.ndarray, indices: np.ndarray) -> float:
             keep_v=False,
             track_explained=True,
         )
-        start = time.perf_counter()
+        start = time.process_time()
         for j in indices:
             one = evaluate_one(state, int(j), X[j], from_rows=True)
             state.append(one.column(0))
-        return time.perf_counter() - start
+        return time.process_time() - start
 
 
 def memory_gib(n: int, basis: int, criterion: str) -> float:
@@ -205,7 +209,7 @@ def page(rows: list[list[str]], memory: list[str], n: int, basis: int) -> str:
         "",
         f"{n} rows, {D} features, {KAPPA} candidates a step, {basis} basis vectors; medians of "
         "alternating runs in one process. A floor is the bare matrix products of the run, each "
-        "in its faster BLAS orientation.",
+        "in its faster BLAS orientation. Seconds of the processor, with one thread.",
         "",
         "| what | seconds | compared with | ratio | target: at most |",
         "|---|---|---|---|---|",
@@ -232,10 +236,11 @@ def main() -> None:
     options = parser.parse_args()
     n, basis = (2_000, 60) if options.quick else (N, BASIS)
     X, y = make_data(n, np.random.default_rng(0))
-    rows = floor_rows(X, y, basis, options.repeats)
-    for row in rows:
-        print("  ".join(row), flush=True)
-    rows += cheap_rows(X, y, basis, options.repeats)
+    with threadpool_limits(1):
+        rows = floor_rows(X, y, basis, options.repeats)
+        for row in rows:
+            print("  ".join(row), flush=True)
+        rows += cheap_rows(X, y, basis, options.repeats)
     memory = []
     large = (20_000, 60) if options.quick else (200_000, 300)
     for criterion in ("nlml", "nlgpp"):

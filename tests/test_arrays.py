@@ -538,3 +538,15 @@ def test_a_forked_process_has_helpers_of_its_own():
         child.join(1)
         if child.is_alive():
             child.kill()
+
+
+def test_a_room_is_the_same_again_in_one_thread_only():
+    backend, others = Backend(np.zeros(1)), []
+    room = backend.room("work", (2, 3))
+    assert backend.room("work", (2, 3)) is room
+    assert backend.room("other", (2, 3)) is not room
+    thread = threading.Thread(target=lambda: others.append(backend.room("work", (2, 3))))
+    thread.start()
+    thread.join()
+    assert others[0] is not room
+    assert backend.room("work", (3, 2)).shape == (3, 2)

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from threadpoolctl import threadpool_limits
 
 from full_gp_problem import KERNELS, data
-from greedygp.full_gp import evidence, factor_and_solve
+from greedygp.full_gp import evidence, evidence_value, factor_and_solve
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +38,7 @@ def test_the_gradient_is_that_of_the_value(kernel, p, weighted):
         return evidence(kernel.with_theta(theta), np.exp(log_noise), X, y, weights).value
 
     found = evidence(kernel, noise, X, y, weights)
+    assert evidence_value(kernel, noise, X, y, weights) == found.value
     d_theta, d_noise = found.theta, found.log_noise
     theta, log_noise = kernel.theta, np.log(noise)
     assert d_theta.shape == theta.shape

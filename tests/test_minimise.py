@@ -246,20 +246,21 @@ def test_the_limit_of_iterations():
     assert found.value == min(bowl.values) < found.first_value
 
 
+@pytest.mark.parametrize("window", [3, 10])
 @pytest.mark.parametrize("with_memory", [False, True])
-def test_the_search_ends_where_several_iterations_gain_too_little(with_memory):
+def test_the_search_ends_where_several_iterations_gain_too_little(with_memory, window):
     def found(**options):
         memory = Memory() if with_memory else None
         where = coordinates(basis=False)
         return minimise(rosenbrock, where, max_iter=200, memory=memory, **options)
 
-    whole, short = found(), found(little=2.0)
+    whole, short = found(), found(little=2.0, window=window)
     values = np.array([short.first_value, *short.values])
-    gains = values[:-10] - values[10:]
+    gains = values[:-window] - values[window:]
     assert short.converged
     assert np.all(gains[:-1] >= 2.0)
     assert gains[-1] < 2.0
-    assert 10 <= short.n_iter < whole.n_iter
+    assert window <= short.n_iter < whole.n_iter
     assert_allclose(short.values, whole.values[: short.n_iter])
 
 

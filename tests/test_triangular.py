@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp import triangular
-from greedygp.triangular import BLOCK, FEWEST_COLUMNS, solve_in_place
+from greedygp.triangular import BLOCK, FEWEST_COLUMNS, FEWEST_ROWS, solve_in_place
 from tolerances import assert_close
 
 
@@ -72,8 +72,9 @@ def test_nothing_to_solve(way, shape):
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("m", [BLOCK + 1, 2 * BLOCK, 3 * BLOCK - 1])
-def test_by_blocks(m, transposed):
+def test_by_blocks(monkeypatch, m, transposed):
     """Many right-hand sides, in a part of a wider array."""
+    monkeypatch.setattr(triangular, "FEWEST_ROWS", BLOCK + 1)
     factor, right = problem(m, FEWEST_COLUMNS)
     wide = np.full((m + 2, FEWEST_COLUMNS + 5), 4.0)
     out = wide[1:-1, 2:-3]
@@ -100,6 +101,7 @@ def test_blocks_are_as_good_as_the_routine_where_the_factor_is_ill_conditioned(t
     applied = factor.T if transposed else factor
     size = np.abs(applied) @ np.abs(by_blocks)
     assert np.linalg.cond(factor) > 1e3
+    assert len(factor) >= FEWEST_ROWS
     assert np.max(np.abs(applied @ by_blocks - right) / size) < 1e-13
     assert_close(by_blocks, np.hstack(halves), size=10, condition=np.linalg.cond(factor))
 

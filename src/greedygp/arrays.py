@@ -12,6 +12,7 @@ solves, sums in float64, and threads over blocks of rows where the library has n
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -23,12 +24,11 @@ import scipy.linalg
 
 from greedygp.namespaces import Array, as_array, detached, is_foreign, namespace, to_numpy
 from greedygp.threads import Background, serial_blas, thread_count
-from greedygp.triangular import solve_in_place
+from greedygp.triangular import solve_in_place, symmetric_product
 
 __all__ = ["Array", "Backend", "as_array", "detached", "is_foreign", "namespace", "to_numpy"]
 
 FEWEST_ROWS_OF_A_SOLVE = 64  # that torch does at once on a GPU
-BANDS, FEWEST_LINES = 4, 32  # of a symmetric product: bands, and lines in each of them
 
 
 class Backend:
@@ -41,7 +41,7 @@ class Backend:
     """
 
     def __init__(self, example: Array):
-        self.xp = namespace(example)
+        self.xp, self._rooms = namespace(example), threading.local()
         self.device = array_api_compat.device(example)
         self.dtype = example.dtype
         self.is_numpy = array_api_compat.is_numpy_array(example)
@@ -108,6 +108,13 @@ class Backend:
     def empty(self, shape: tuple[int, ...]) -> Array:
         """Return an uninitialised array."""
         return self.xp.empty(shape, dtype=self.dtype, device=self.device)
+
+    def room(self, name: str, shape: tuple[int, ...]) -> Array:
+        """Return an array to work in, the one that this thread had before: fresh memory is slow."""
+        rooms = self._rooms.__dict__
+        if name not in rooms or rooms[name].shape != shape:
+            rooms[name] = self.empty(shape)
+        return rooms[name]
 
     def full(self, shape: tuple[int, ...], value: float) -> Array:
         """Return an array of one value."""
@@ -201,20 +208,14 @@ class Backend:
         """Return a matrix product on the host, in float64."""
         return to_numpy(self.matmul(left, right)).astype(np.float64, copy=False)
 
-    def weighted_product(self, rows: Array, weights: Array) -> np.ndarray:
-        """Return `rows diag(weights) rows'` on the host, in float64.
-
-        Half of it is computed, in products of some rows with those before them.
-        """
-        m, weighted = rows.shape[0], rows * weights[None, :]
-        if not self.is_numpy:
-            return self.host_product(weighted, rows.T)
-        total, step = np.empty((m, m)), max(FEWEST_LINES, -(-m // BANDS))
-        for start in range(0, m, step):
-            band = slice(start, min(start + step, m))
-            total[band, : band.stop] = weighted[band] @ rows[: band.stop].T
-            total[: band.start, band] = total[band, : band.start].T
-        return total
+    def weighted_product(
+        self, rows: Array, weights: Array, room: Array | None = None
+    ) -> np.ndarray:
+        """Return `rows diag(weights) rows'` on the host, in float64; `room` is written over."""
+        weighted = self.multiply(rows, weights[None, :], out=room)
+        if self.is_numpy:
+            return symmetric_product(weighted, rows)
+        return self.host_product(weighted, rows.T)
 
     def as_float64(self, array: Array) -> Array:
         """Return the array in float64 (no copy where it is that already)."""

@@ -17,7 +17,7 @@ from greedygp.cholesky import factorise
 from greedygp.hyperparameters import Evaluation
 from greedygp.kernels import Kernel
 
-__all__ = ["evidence", "factor_and_solve", "triangle_gradient"]
+__all__ = ["evidence", "evidence_value", "factor_and_solve", "triangle_gradient"]
 
 GRADIENT_BLOCK = 256  # rows whose kernel gradients are contracted together
 
@@ -39,18 +39,31 @@ def evidence(
 
     A row of weight w stands for w rows with the same input and target.
     """
-    n, p = y.shape
-    w = np.ones(n) if weights is None else weights
+    p, w = y.shape[1], np.ones(len(y)) if weights is None else weights
     L, A = factor_and_solve(kernel, noise_variance, X, y, weights)
-    copies = np.sum((w - 1.0) * np.log(2.0 * np.pi * noise_variance) + np.log(w))
-    log_det = 2.0 * np.sum(np.log(np.diagonal(L))) + n * np.log(2.0 * np.pi)
-    value = 0.5 * float(np.sum(y * A)) + 0.5 * p * float(log_det + copies)
+    value = _value(L, A, noise_variance, y, w)
     inverse, _ = scipy.linalg.lapack.dpotri(L, lower=True, overwrite_c=True)
     # Only the lower triangle is computed.
     dF_dC = scipy.linalg.blas.dsyrk(-0.5, A, beta=0.5 * p, c=inverse, lower=True, overwrite_c=True)
     on_diagonal = float(np.sum(np.diagonal(dF_dC) / w)) * noise_variance
     d_noise = on_diagonal + 0.5 * p * float(np.sum(w - 1.0))
     return Evaluation(value, triangle_gradient(kernel, dF_dC, X), d_noise)
+
+
+def evidence_value(
+    kernel: Kernel, noise_variance: float, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
+) -> float:
+    """Return the NLML of a full GP alone, in a third of the time."""
+    L, A = factor_and_solve(kernel, noise_variance, X, y, weights)
+    return _value(L, A, noise_variance, y, np.ones(len(y)) if weights is None else weights)
+
+
+def _value(L: np.ndarray, A: np.ndarray, noise: float, y: np.ndarray, w: np.ndarray) -> float:
+    """Return the NLML, given the factor of C and `A = C^-1 Y`."""
+    n, p = y.shape
+    copies = np.sum((w - 1.0) * np.log(2.0 * np.pi * noise) + np.log(w))
+    log_det = 2.0 * np.sum(np.log(np.diagonal(L))) + n * np.log(2.0 * np.pi)
+    return 0.5 * float(np.sum(y * A)) + 0.5 * p * float(log_det + copies)
 
 
 def triangle_gradient(kernel: Kernel, W: np.ndarray, X: np.ndarray) -> np.ndarray:

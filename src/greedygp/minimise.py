@@ -25,7 +25,7 @@ from greedygp.progress import NEVER, Deadline
 __all__ = ["Minimum", "interrupted_searches", "minimise"]
 
 MEMORY = 20  # corrections that L-BFGS keeps
-WINDOW = 10  # iterations over which a gain may be too little to go on
+WINDOW = 10  # iterations over which, by default, a gain may be too little to go on
 
 # Where searches that Ctrl-C ends leave the best that they have seen, if anyone wants it.
 _ended: ContextVar[list[Minimum[Any]] | None] = ContextVar("interrupted searches", default=None)
@@ -91,6 +91,7 @@ def minimise(
     keep_if_interrupted: bool = False,
     memory: Memory | None = None,
     little: float = 0.0,
+    window: int = WINDOW,
 ) -> Minimum[P]:
     """Minimise from `coordinates.start`.
 
@@ -116,7 +117,8 @@ def minimise(
         What is known of the curvature: the search is a `Descent` that goes on with it. Without it
         the search is SciPy's.
     little : float
-        The search has converged, too, where `WINDOW` iterations together gain less than that.
+        The search has converged, too, where `window` iterations together gain less than that.
+    window : int
     """
     search = _Search(objective, coordinates, factor)
     bounds, x = coordinates.bounds(), coordinates.vector(coordinates.start)
@@ -134,7 +136,7 @@ def minimise(
     def after_step(intermediate_result: Any = None) -> None:
         values.append(search.best_value / factor)
         asked = watch is not None and watch(search.best_point, values[-1])
-        if asked or deadline.passed or _gain_is_below(little, values):
+        if asked or deadline.passed or _gain_is_below(little, values, window):
             raise StopIteration
 
     def minimum(converged: bool, interrupted: bool) -> Minimum[P]:
@@ -154,12 +156,12 @@ def minimise(
             if noted is not None and len(values) > 1:
                 noted.append(minimum(False, True))
             raise
-    return minimum(converged or _gain_is_below(little, values), interrupted)
+    return minimum(converged or _gain_is_below(little, values, window), interrupted)
 
 
-def _gain_is_below(little: float, values: list[float]) -> bool:
+def _gain_is_below(little: float, values: list[float], window: int) -> bool:
     """Tell whether the last iterations gained too little."""
-    return len(values) > WINDOW and values[-1 - WINDOW] - values[-1] < little
+    return len(values) > window and values[-1 - window] - values[-1] < little
 
 
 def _scipy(

@@ -18,7 +18,7 @@ import numpy as np
 
 from greedygp.data import feature_spreads, mean_variance
 from greedygp.exceptions import NotPositiveDefiniteError
-from greedygp.full_gp import evidence
+from greedygp.full_gp import evidence, evidence_value
 from greedygp.hyperparameters import Evaluation, Point, moving_parts
 from greedygp.inputs import input_names
 from greedygp.kernels import Gaussian, Kernel
@@ -43,6 +43,7 @@ NOISE_LEVELS = np.array([0.01, 0.1, 0.5])  # where the noise starts, relative to
 ONLY_NOISE = 0.5  # where the noise has this share of y's variance, shorter length scales are tried
 SHORTER_SCALES = (0.3, 0.1, 0.03)  # relative to the default
 CLEAR_GAIN = 0.02  # nats per row by which shorter length scales must be better
+WINDOW = 3  # iterations that together may gain too little for a search to go on
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray | None]  # X (n, D), y (n, p), weights (n,)
 
@@ -101,6 +102,7 @@ def subset_evidence(
     max_iter: int = 100,
     learn_kernel: bool = True,
     compare: bool = False,
+    little: float = 0.0,
     deadline: Deadline = NEVER,
     random_state: np.random.Generator | int | None = None,
 ) -> Minimum:
@@ -122,6 +124,8 @@ def subset_evidence(
     compare : bool
         Learn from two subsets where there are three times as many rows, and return what gives the
         rows of neither the higher evidence.
+    little : float
+        A search has converged, too, where three iterations together gain less nats than that.
     deadline : Deadline
         When to stop with what there is.
     random_state : Generator, int or None
@@ -143,7 +147,8 @@ def subset_evidence(
     def learnt(rows: Rows, deadline: Deadline) -> Minimum[Point]:
         variance = mean_variance(rows[1], rows[2])
         levels = variance * NOISE_LEVELS if first_noise is None else np.array([first_noise])
-        search = _Search(noise_variance, levels, variance, learn_kernel, prior, max_iter, deadline)
+        ending = max_iter, little, deadline
+        search = _Search(noise_variance, levels, variance, learn_kernel, prior, *ending)
         return search.learnt(first, rows)
 
     if not compare or len(X) < (SUBSETS + 1) * n_rows:
@@ -171,7 +176,7 @@ def _better_of_subsets(
 
     def cost(minimum: Minimum[Point]) -> float:
         try:
-            return evidence(minimum.point.kernel, minimum.point.noise_variance, *judge).value
+            return evidence_value(minimum.point.kernel, minimum.point.noise_variance, *judge)
         except NotPositiveDefiniteError:
             return np.inf
 
@@ -188,6 +193,7 @@ class _Search:
     learn_kernel: bool
     prior: KernelPrior | None
     max_iter: int
+    little: float  # nats that some iterations must gain together for the search to go on
     deadline: Deadline
 
     def objective(
@@ -202,28 +208,49 @@ class _Search:
             return of_rows
         return NoisePrior(self.variance).added_to(self.prior.added_to(of_rows))
 
+    def prior_loss(self, point: Point) -> float:
+        """Return what the prior adds to the evidence."""
+        if self.prior is None:
+            return 0.0
+        noise = NoisePrior(self.variance).loss(point.noise_variance)[0]
+        return self.prior.loss(point.kernel)[0] + noise
+
     def minimum(
         self, kernel: Kernel, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
     ) -> Minimum:
         """Search from a kernel and the best of some noise variances."""
-        objective = self.objective(X, y, weights)
         noise = self.noise_variance
         levels = self.first_levels if noise is None else [noise]
-        point = _best_start(objective, [Point(kernel, float(level)) for level in levels])
+        starts = [Point(kernel, float(level)) for level in levels]
+
+        def cost(point: Point) -> float:
+            own = evidence_value(point.kernel, point.noise_variance, X, y, weights)
+            return own + self.prior_loss(point)
+
+        point = _best_start(cost, starts) if len(starts) > 1 else starts[0]
         coordinates = moving_parts(
             point, self.variance, kernel=self.learn_kernel, noise=noise is None
         )
-        return minimise(objective, coordinates, max_iter=self.max_iter, deadline=self.deadline)
+        return minimise(
+            self.objective(X, y, weights),
+            coordinates,
+            max_iter=self.max_iter,
+            deadline=self.deadline,
+            little=self.little,
+            window=WINDOW,
+        )
 
     def learnt(self, first: Kernel, rows: Rows) -> Minimum:
         """Search from a kernel, and from shorter length scales where only noise was found."""
         found = self.minimum(first, *rows)
         if self.prior is None:
             return found
-        if found.point.noise_variance >= ONLY_NOISE * self.variance:
-            found = _with_shorter_scales(self, first, found, *_distinct_rows(*rows))
-        # What is reported is the evidence alone.
-        found.value = evidence(found.point.kernel, found.point.noise_variance, *rows).value
+        # What is reported is the evidence of all rows, alone.
+        if found.point.noise_variance < ONLY_NOISE * self.variance:
+            found.value -= self.prior_loss(found.point)
+            return found
+        found = _with_shorter_scales(self, first, found, *_distinct_rows(*rows))
+        found.value = evidence_value(found.point.kernel, found.point.noise_variance, *rows)
         return found
 
 
@@ -286,12 +313,12 @@ def _distinct_rows(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> 
     return X[first], y[first], None if weights is None else np.minimum(weights[first], 1.0)
 
 
-def _best_start(objective: Callable[[Point], Evaluation], points: list[Point]) -> Point:
-    """Return the point of the lowest value; those that cannot be evaluated are passed over."""
+def _best_start(cost: Callable[[Point], float], points: list[Point]) -> Point:
+    """Return the point of the lowest cost; those that cannot be evaluated are passed over."""
     values = []
     for point in points:
         try:
-            values.append(objective(point).value)
+            values.append(cost(point))
         except NotPositiveDefiniteError:
             values.append(np.inf)
     return points[int(np.argmin(values))] if np.isfinite(min(values)) else points[-1]

@@ -1,4 +1,4 @@
-"""Triangular solves in place that let other threads run.
+"""Triangular solves in place that let other threads run, and half of a symmetric product.
 
 BLAS's triangular solve reaches a third to three quarters of the speed of its products. For many
 right-hand sides it is therefore called for small diagonal blocks only, and products do the rest.
@@ -22,23 +22,38 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import cython_blas
 
-__all__ = ["solve_in_place"]
+__all__ = ["solve_in_place", "symmetric_product"]
 
 BLOCK = 48  # rows of a diagonal block
-FEWEST_COLUMNS = 256  # right-hand sides from which blocks are worth their calls
+FEWEST_ROWS, FEWEST_COLUMNS = 144, 256  # of a solve for whose size blocks are worth their calls
+BANDS, FEWEST_LINES = 4, 32  # of a symmetric product: bands, and lines in each of them
 
 _INTEGER = ctypes.POINTER(ctypes.c_int)
-_REAL = ctypes.POINTER(ctypes.c_double)
+_ARRAY = ctypes.c_void_p  # an address: numpy's typed pointers take longer than a small solve
 _ARGUMENTS: tuple[Any, ...] = (
     *[ctypes.c_char_p] * 4,
     _INTEGER,
     _INTEGER,
-    _REAL,
-    _REAL,
+    ctypes.POINTER(ctypes.c_double),
+    _ARRAY,
     _INTEGER,
-    _REAL,
+    _ARRAY,
     _INTEGER,
 )
+
+
+def symmetric_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return `left right'`, which is known to be symmetric, in float64.
+
+    Half of it is computed, in products of some rows with those before them.
+    """
+    m = len(left)
+    total, step = np.empty((m, m)), max(FEWEST_LINES, -(-m // BANDS))
+    for start in range(0, m, step):
+        band = slice(start, min(start + step, m))
+        total[band, : band.stop] = left[band] @ right[: band.stop].T
+        total[: band.start, band] = total[band, : band.start].T
+    return total
 
 
 def solve_in_place(
@@ -50,7 +65,7 @@ def solve_in_place(
     if out.size == 0:
         return out
     factor = np.asarray(factor, dtype=np.float64)
-    if len(factor) <= BLOCK or out.shape[1] < FEWEST_COLUMNS:
+    if len(factor) < FEWEST_ROWS or out.shape[1] < FEWEST_COLUMNS:
         _solve(factor, transposed, out)
     else:
         _solve_by_blocks(factor, transposed, out)
@@ -95,9 +110,9 @@ def _solve(factor: np.ndarray, transposed: bool, out: np.ndarray) -> None:
         ctypes.c_int(width),
         ctypes.c_int(m),
         ctypes.c_double(1.0),
-        factor.ctypes.data_as(_REAL),
+        factor.ctypes.data,
         ctypes.c_int(m),
-        out.ctypes.data_as(_REAL),
+        out.ctypes.data,
         ctypes.c_int(stride),
     )
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp.dense import learning
-from greedygp.dense.learning import Schedule, learn_hyperparameters
+from greedygp.dense.learning import LITTLE, Schedule, learn_hyperparameters
 from greedygp.dense.objectives import DENSE_OBJECTIVES, LeaveOneOut
 from greedygp.hyperparameters import Point
 from greedygp.kernels import Constant, Gaussian, Matern
@@ -66,7 +66,7 @@ def test_the_evidence_is_that_of_the_start(n_rows):
     X, y = data()
     weights = np.random.default_rng(1).uniform(0.5, 2, size=30)
     learnt = learn("nlml", X, y, weights, n_rows=n_rows)
-    same = subset_evidence(None, None, X, y, weights, n_rows=n_rows, random_state=0)
+    same = subset_evidence(None, None, X, y, weights, n_rows=n_rows, little=LITTLE, random_state=0)
     assert learnt == same
 
 
@@ -80,14 +80,14 @@ def test_without_an_objective_the_noise_alone_is_learnt():
     kernel = Gaussian(1.3, 0.6)
     learnt = learn(None, X, y, kernel=kernel)
     assert learnt.point.kernel == kernel
-    assert learnt == subset_evidence(kernel, None, X, y, learn_kernel=False)
+    assert learnt == subset_evidence(kernel, None, X, y, learn_kernel=False, little=LITTLE)
 
 
 @each_loo
 def test_learning_goes_on_from_the_evidence(name, searches):
     X, y = data(p=2)
     learnt = learn(name, X, y)
-    start = subset_evidence(None, None, X, y).point
+    start = subset_evidence(None, None, X, y, little=LITTLE).point
     (_, coordinates, _), *others = searches
     assert not others
     assert coordinates.start == start
@@ -106,7 +106,7 @@ def test_learning_ends_at_a_minimum():
     X, y = data(n=40)
     learnt = learn("nlgpp", X, y)
     found = DENSE_OBJECTIVES["nlgpp"](X, y, None)(learnt.point)
-    start = subset_evidence(None, None, X, y).point
+    start = subset_evidence(None, None, X, y, little=LITTLE).point
     before = DENSE_OBJECTIVES["nlgpp"](X, y, None)(start)
     slopes = [np.max(np.abs([*each.theta, each.log_noise])) for each in (found, before)]
     assert slopes[0] < 1e-3 < 1e-2 < slopes[1]

@@ -26,6 +26,9 @@ __all__ = ["Schedule", "learn_hyperparameters"]
 REACH = 100.0  # the largest factor between a kernel parameter's start and where it may go
 OPTIMISER_TOL = 1e-7  # relative improvement of the sum over rows
 START_SHARE = 0.3  # of the time that is left
+# Nats of all rows: a few iterations that together gain less are not worth their time. The evidence
+# tells a hyperparameter to half a nat.
+LITTLE = 0.1
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ def learn_hyperparameters(
         n_rows=schedule.n_rows if by_evidence else min(schedule.n_rows, SUBSET_ROWS),
         max_iter=schedule.max_iter,
         learn_kernel=schedule.objective is not None,
+        little=LITTLE,
         deadline=schedule.deadline if by_evidence else schedule.deadline.share(START_SHARE),
         random_state=rng,
     )

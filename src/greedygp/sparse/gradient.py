@@ -130,7 +130,7 @@ class Gradient:
         Z_kappa_Z, s2_bar = np.zeros((m, m)), 0.0
         k_bar, adjoints = [], self.adjoints(block)
         tile = backend.tile_size(TILE, block.width)
-        works, others = backend.empty((m, tile)), backend.empty((m, tile))
+        works, others = (backend.room(name, (m, tile)) for name in ("work", "other"))
         for part, Z in self._tiles(block):
             work, other = works[:, : Z.shape[1]], others[:, : Z.shape[1]]
             rows = self.tile_rows(self, adjoints, block, part, Z)
@@ -141,7 +141,7 @@ class Gradient:
             backend.solve_lower(state.L_B.lower, work, transposed=True, out=work)
             work += backend.matmul(self.left, rows.right, out=other)
             if rows.kappa is not None:
-                Z_kappa_Z += backend.weighted_product(Z, rows.kappa)
+                Z_kappa_Z += backend.weighted_product(Z, rows.kappa, other)
                 twice = (2.0 * rows.kappa)[None, :]
                 work += backend.multiply(block.V[:m, part], twice, out=other)
             backend.solve_lower(state.G.lower, work, transposed=True, out=work)
@@ -296,10 +296,11 @@ class PredictionGradient(Gradient):
         """Return the block's part of `Z diag(eta) Z'` and `Z phi'`."""
         backend, adjoints = self.backend, self.adjoints(block)
         eta, phi = backend.asarray(adjoints.eta), backend.asarray(adjoints.phi)
-        H = np.zeros((self.state.size, self.state.size))
-        Z_phi = np.zeros((self.state.size, self.state.n_targets))
+        m, tile = self.state.size, backend.tile_size(TILE, block.width)
+        H, Z_phi = np.zeros((m, m)), np.zeros((m, self.state.n_targets))
+        weighted = backend.room("work", (m, tile))
         for part, Z in self._tiles(block):
-            H += backend.weighted_product(Z, eta[part])
+            H += backend.weighted_product(Z, eta[part], weighted[:, : Z.shape[1]])
             Z_phi += backend.host_product(Z, phi[:, part].T)
         return H, Z_phi
 

@@ -125,10 +125,11 @@ class SparseModel:
         V = (block.Z if block.V is None else block.V)[:m, :]
         block.cross(self.basis, out=V)
         backend.solve_lower(self.G.lower, V, out=V)
+        squares = backend.column_squares(V)
         if self.approximation == "fitc":
-            block.whiten(self.noise_of(block, backend.column_squares(V)))
+            block.whiten(self.noise_of(block, squares))
         V *= block.row_scale[None, :]
-        block.explained = backend.column_squares(V)
+        block.explained = squares * block.scale**2
         return V
 
     def v_products(self, block: SparseRows) -> np.ndarray:
