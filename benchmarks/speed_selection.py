@@ -2,10 +2,10 @@
 
 For each criterion the time of a whole selection run (fixed hyperparameters) is divided by its
 floor: the bare matrix products of the same shapes, each in the faster of its two BLAS
-orientations. Times are those of the processor, with one thread. `nlml` needs one product a step (`K_Jf Z'`), `loo_cve` two
-(and `z'Z`), `nlgpp` three. `info_gain` is divided by the bare appends of the basis it chose,
-`matching_pursuit` (c = max_basis) by `info_gain`; a run with cache is divided by a run without that
-scores as many candidates. Memory is the peak of a separate process.
+orientations. Times are those of the processor, with one thread. `nlml` needs one product a step
+(`K_Jf Z'`), `loo_cve` two (and `z'Z`), `nlgpp` three. `info_gain` is divided by the bare appends of
+the basis it chose, `matching_pursuit` (c = max_basis) by `info_gain`; a run with cache is divided
+by a run without that scores as many candidates. Memory is the peak of a separate process.
 
     python -m benchmarks.speed_selection [--quick] [--write]
 

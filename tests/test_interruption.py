@@ -118,7 +118,7 @@ class SignalInEvidence:
 @pytest.mark.parametrize("objective", ["nlml", "nlgpp"])
 def test_a_full_gp_keeps_what_it_has_learnt_so_far(monkeypatch, objective):
     X, y = data(greedygp.GPRegressor)
-    SignalInEvidence(monkeypatch, 20)
+    SignalInEvidence(monkeypatch, 12)
     model = greedygp.GPRegressor(objective=objective, random_state=0)
     with pytest.raises(FitInterrupted):
         model.fit(X, y)
@@ -139,7 +139,7 @@ def test_a_full_gp_keeps_what_it_has_learnt_so_far(monkeypatch, objective):
 )
 def test_a_solve_that_would_last_is_not_begun(monkeypatch, model):
     X, y = data(model)
-    SignalInEvidence(monkeypatch, 20)
+    SignalInEvidence(monkeypatch, 12)
     monkeypatch.setattr("greedygp.dense.fitting.SOON_SOLVED", len(X) - 1)
     with pytest.raises(KeyboardInterrupt) as raised:
         clone(model).fit(X, y)

@@ -125,10 +125,15 @@ def _at_rows(state: SparseState, rows: list[Array], index: np.ndarray) -> Array:
 
 def kernel_with_basis(state: SparseState, inputs: Array) -> np.ndarray:
     """Return `K_Ju` on the host in float64."""
-    if state.size == 0:
-        return np.zeros((inputs.shape[0], 0))
+    return to_numpy(_kernel_with_basis(state, inputs))
+
+
+def _kernel_with_basis(state: SparseState, inputs: Array) -> Array:
+    """Return `K_Ju` in float64, where the rows live."""
     wide = state.backend.as_float64(inputs)
-    return to_numpy(state.kernel(wide, state.basis_float64))
+    if state.size == 0:
+        return state.backend.zeros((inputs.shape[0], 0), state.backend.float64)
+    return state.kernel(wide, state.basis_float64)
 
 
 def make_buffers(state: SparseState, count: int) -> list[Array]:
@@ -214,7 +219,7 @@ def _direct(state, index, inputs, prior, buffers, base) -> Candidates:
         return z, squares, targets
 
     sums = add_up(state.rows.map(phase))
-    K_Ju = _at_rows(state, base, np.array(state.indices, dtype=np.intp))
+    K_Ju = _kernel_with_basis(state, inputs)
     prior, K_Ju, z, base2, targets = backend.to_host(prior, K_Ju, *sums)
     z = _checked(state, z, len(index))
     nu = state.G.solve_rows(np.ascontiguousarray(K_Ju))
@@ -263,7 +268,8 @@ def _products_with_z(state: SparseState, block: SparseRows, buffer: Array, count
     if not checked:
         buffer[count, :] = Z[m - 1, :]
     rows = buffer[: count if checked else count + 1, :]
-    return backend.matmul(rows, Z.T)
+    # The longer factor goes first: a few percent faster than the other way round.
+    return backend.matmul(Z, rows.T).T
 
 
 def _checked(state: SparseState, z: np.ndarray, count: int) -> np.ndarray:
