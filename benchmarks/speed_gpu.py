@@ -193,7 +193,7 @@ def operations(steps: int = 100) -> None:
         "| times that it sends some | numbers for each row | ms a step |\n"
         "|---|--:|--:|--:|--:|--:|"
     )
-    for criterion in CRITERIA:
+    for criterion in (*CRITERIA, "matching_pursuit"):
         counts = []
         for size in (steps // 2, steps):
             model = sparse(criterion=criterion, noise_model="constant", **GIVEN)

@@ -52,6 +52,13 @@ class TestArrays:
         assert backend.take_rows(backend.asarray(rows), index, out) is out
         assert_allclose(to_numpy(out), rows[index], **close(backend))
 
+    def test_rows_are_put_into_an_array(self, backend):
+        rows, index, values = normal(5, 3), np.array([4, 0]), normal(2, 3, seed=1)
+        array = backend.asarray(rows.copy())
+        backend.put_rows(array, index, backend.asarray(values))
+        rows[index] = values
+        assert_allclose(to_numpy(array), rows, **close(backend))
+
     def test_columns_are_added_to(self, backend):
         lines, index, values = normal(2, 5), np.array([4, 0, 3]), normal(2, 3, seed=1)
         sums = backend.asarray(lines.copy())
@@ -265,20 +272,24 @@ class TestArithmetic:
         assert solved.dtype == backend.dtype
         assert_allclose(to_numpy(solved), np.linalg.solve(factor, right), **close(backend))
 
-    @pytest.mark.parametrize("m", [1, 5, 63, 64])
+    @pytest.mark.parametrize("m", [0, 1, 5, 64, 65, 150])
     @pytest.mark.parametrize("transposed", [False, True])
     def test_solve_lower_as_on_a_gpu(self, backend, monkeypatch, m, transposed):
-        """Small factors are bordered there; the numbers are the same."""
+        """By products; the numbers are the same, also where they replace the right-hand side."""
         rng = np.random.default_rng(m)
         factor = np.tril(rng.normal(size=(m, m))) + m * np.eye(m)
-        right = rng.normal(size=(m, 9))
+        square, right = (factor.T if transposed else factor), rng.normal(size=(m, 9))
         plain = to_numpy(backend.solve_lower(factor, backend.asarray(right), transposed=transposed))
         monkeypatch.setattr(Backend, "prefers_products", True)
-        other = backend.solve_lower(factor, backend.asarray(right), transposed=transposed)
-        assert_allclose(to_numpy(other), plain, rtol=1e-5, atol=1e-6)
-        assert_allclose(
-            (factor.T if transposed else factor) @ to_numpy(other), right, rtol=1e-4, atol=1e-4
-        )
+        on, other = backend.asarray(right.copy()), backend.empty(right.shape)
+        found = backend.solve_lower(factor, on, transposed=transposed)
+        assert_allclose(to_numpy(found), plain, rtol=1e-5, atol=1e-6)
+        assert_allclose(square @ to_numpy(found), right, rtol=1e-4, atol=1e-4)
+        assert backend.solve_lower(factor, on, transposed=transposed, out=other) is other
+        assert_allclose(to_numpy(other), to_numpy(found), **close(backend))
+        assert_array_equal(to_numpy(on), to_numpy(backend.asarray(right)))
+        assert backend.solve_lower(factor, on, transposed=transposed, out=on) is on
+        assert_allclose(to_numpy(on), to_numpy(found), **close(backend))
 
     def test_solve_lower_is_in_float64(self, backend):
         """Only the result is rounded: here float32 would lose all digits on the way."""

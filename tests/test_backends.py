@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from benchmarks.speed_gpu import GIVEN, problem
 from greedygp import SparseGPRegressor
+from greedygp.arrays import Backend
 from greedygp.kernels import Constant, Gaussian, Linear, Matern
 from names import APPROXIMATIONS, CRITERIA
 
@@ -107,6 +109,23 @@ class TestTorch:
     )
     def test_kernels(self, kernel):
         self.assert_same({"criterion": "nlgpp", "kernel": kernel}, *data())
+
+    @pytest.mark.parametrize("criterion", ["nlgpp", "matching_pursuit"])
+    def test_with_products_in_place_of_solves_as_on_a_gpu(self, criterion, monkeypatch):
+        """A basis of more than one block."""
+        prefers = property(lambda backend: not backend.is_numpy)
+        monkeypatch.setattr(Backend, "prefers_products", prefers)
+        X, y = data(n=300)
+        self.assert_same({"criterion": criterion, "max_basis": 80}, X, y)
+
+    @pytest.mark.parametrize("criterion", ["nlml", "loo_cve"])
+    def test_rounding_does_not_choose(self, criterion):
+        """Little is left of most candidates beside the basis."""
+        X, y, *_ = problem(3000)
+        given = {**GIVEN, "criterion": criterion, "max_basis": 60, "random_state": 0}
+        on_numpy = SparseGPRegressor(**given).fit(X, y)
+        on_torch = SparseGPRegressor(**given).fit(*map(self.torch.asarray, (X, y)))
+        assert_array_equal(on_torch.basis_indices_, on_numpy.basis_indices_)
 
     def test_float32(self):
         torch = self.torch

@@ -7,7 +7,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp import triangular
-from greedygp.triangular import BLOCK, FEWEST_COLUMNS, FEWEST_ROWS, solve_in_place
+from greedygp.triangular import (
+    BLOCK,
+    BLOCK_OF_PRODUCTS,
+    FEWEST_COLUMNS,
+    FEWEST_ROWS,
+    inverted_blocks,
+    solve_by_products,
+    solve_in_place,
+)
 from tolerances import assert_close
 
 
@@ -135,3 +143,37 @@ def counted_during_a_solve():
         counted += 1
     thread.join()
     return counted
+
+
+# ------------------------------------------------------------------ by products alone
+
+
+def by_products(factor, right, transposed=False):
+    factor = factor.T if transposed else factor
+    blocks, inverses = inverted_blocks(factor, lower=not transposed)
+    out = right.copy()
+    solve_by_products(factor, inverses, out, blocks)
+    return out
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("m", [1, 7, BLOCK_OF_PRODUCTS, BLOCK_OF_PRODUCTS + 1, 200])
+def test_products_against_a_dense_solve(transposed, m):
+    factor, right = problem(m, 9)
+    factor += m * np.eye(m)
+    assert_close(by_products(factor, right, transposed), expected(factor, right, transposed))
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_products_lose_no_digits_of_an_ill_conditioned_factor(transposed):
+    """What is left of the right-hand side is as small as after a substitution."""
+    x = np.linspace(0.0, 1.0, 150)
+    K = np.exp(-0.5 * ((x[:, None] - x) / 0.05) ** 2) + 1e-10 * np.eye(len(x))
+    factor = np.linalg.cholesky(K)
+    assert np.linalg.cond(factor) > 1e5
+    right = np.exp(-0.5 * ((x[:, None] - np.linspace(0.0, 1.0, 400)) / 0.05) ** 2)
+    square = factor.T if transposed else factor
+    found = by_products(factor, right, transposed)
+    left = right - square @ found
+    size = np.abs(square) @ np.abs(found) + np.abs(right)
+    assert np.max(np.abs(left) / size) < 1e-13

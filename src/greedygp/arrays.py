@@ -12,6 +12,7 @@ solves, sums in float64, and threads over blocks of rows where the library has n
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,11 +25,14 @@ import scipy.linalg
 
 from greedygp.namespaces import Array, as_array, detached, is_foreign, namespace, to_numpy
 from greedygp.threads import Background, serial_blas, thread_count
-from greedygp.triangular import solve_in_place, symmetric_product
+from greedygp.triangular import (
+    inverted_blocks,
+    solve_by_products,
+    solve_in_place,
+    symmetric_product,
+)
 
 __all__ = ["Array", "Backend", "as_array", "detached", "is_foreign", "namespace", "to_numpy"]
-
-FEWEST_ROWS_OF_A_SOLVE = 64  # that torch does at once on a GPU
 
 
 class Backend:
@@ -47,11 +51,8 @@ class Backend:
         self.is_numpy = array_api_compat.is_numpy_array(example)
         self._is_torch = array_api_compat.is_torch_array(example)
         self._is_cuda = self._is_torch and self.device.type == "cuda"
-        self._library = self.xp
-        if self._is_torch:  # its own functions, which do not look for a common dtype first
-            import torch
-
-            self._library = torch
+        # torch's own functions do not look for a common dtype first.
+        self._library = sys.modules["torch"] if self._is_torch else self.xp
 
     @cached_property
     def threads(self) -> int:
@@ -75,9 +76,7 @@ class Backend:
 
     def integers(self, values: np.ndarray) -> Array:
         """Return host integers as an index array of this backend."""
-        if self.is_numpy:
-            return np.asarray(values, dtype=np.intp)
-        return self.asarray(np.asarray(values), self.xp.int64)
+        return self.asarray(np.asarray(values), np.intp if self.is_numpy else self.xp.int64)
 
     def sent(self, values: np.ndarray, dtype: Any = None) -> Array:
         """Return a copy of a host array as a tensor on torch's device.
@@ -100,10 +99,8 @@ class Backend:
         flat = [self.as_float64(self.xp.asarray(array)).reshape(-1) for array in arrays]
         together = to_numpy(flat[0] if len(flat) == 1 else self.xp.cat(flat))
         ends = np.cumsum([len(part) for part in flat])
-        parts = np.split(together, ends[:-1])
-        return tuple(
-            part.reshape(tuple(array.shape)) for part, array in zip(parts, arrays, strict=True)
-        )
+        parts = zip(np.split(together, ends[:-1]), arrays, strict=True)
+        return tuple(part.reshape(tuple(array.shape)) for part, array in parts)
 
     def empty(self, shape: tuple[int, ...]) -> Array:
         """Return an uninitialised array."""
@@ -260,6 +257,14 @@ class Backend:
         out[...] = self.xp.take(rows, self.integers(index), axis=0)
         return out
 
+    def put_rows(self, rows: Array, index: np.ndarray, values: Array) -> None:
+        """Put the lines of `values` at places of `rows`, in place."""
+        if self._is_torch:
+            rows.index_copy_(0, self.integers(index), values)
+            return
+        for line, place in enumerate(index):
+            rows[int(place), :] = values[line, :]
+
     def swap_entries(self, rows: Array, lines: Array, columns: Array, values: Array) -> Array:
         """Put `values` at the places (lines, columns), in place, and return what was there."""
         if self.is_numpy or self._is_torch:
@@ -317,28 +322,24 @@ class Backend:
             solved = scipy.linalg.solve_triangular(
                 factor, wide, lower=not transposed, check_finite=False
             )
+        elif self.prefers_products:
+            blocks, inverses = inverted_blocks(factor, lower=not transposed)
+            factor, inverses = (self.asarray(part, self.float64) for part in (factor, inverses))
+            solved = wide * 1.0 if out is None or self.dtype != self.float64 else out
+            if out is not None and solved is out and out is not wide:
+                out[...] = wide
+            solve_by_products(factor, inverses, solved, blocks)
         elif self._is_torch:
-            solved = self._torch_solve(factor, wide, transposed)
+            solved = self.xp.linalg.solve_triangular(
+                self.asarray(factor, self.float64), wide, upper=transposed
+            )
         else:
             solved = self.xp.linalg.solve(self.asarray(factor, self.float64), wide)
         solved = self.xp.astype(solved, self.dtype, copy=False)
-        if out is None:
+        if out is None or solved is out:
             return solved
         out[...] = solved
         return out
-
-    def _torch_solve(self, factor: np.ndarray, wide: Array, upper: bool) -> Array:
-        """Solve with a triangular factor. On a GPU a small one is bordered by a diagonal of ones:
-        torch's routine for many small systems takes half a minute for a million right-hand sides.
-        """
-        m, few, solve = len(factor), FEWEST_ROWS_OF_A_SOLVE, self.xp.linalg.solve_triangular
-        if m >= few or not self.prefers_products:
-            return solve(self.asarray(factor, self.float64), wide, upper=upper)
-        bordered = np.eye(few)
-        bordered[:m, :m] = factor
-        lines = self.zeros((few, wide.shape[1]), self.float64)
-        lines[:m, :] = wide
-        return solve(self.asarray(bordered, self.float64), lines, upper=upper)[:m, :]
 
     # --- what suits the machine ----------------------------------------------------------------
 

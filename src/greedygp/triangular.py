@@ -9,6 +9,11 @@ SciPy's wrappers of BLAS hold the interpreter's lock while they compute, so thre
 blocks of rows would wait for each other. SciPy exports the same routine for compiled code
 (`scipy.linalg.cython_blas`). Called through ctypes it runs without the lock, and also on a part of
 wider rows. NumPy's products run without the lock, too.
+
+On a GPU the routine for few rows and very many right-hand sides takes longer by orders of
+magnitude than products do. There the inverses of the blocks are used after all, and a second
+product with them takes away what the first one has left of the right-hand side: the digits come
+back.
 """
 
 from __future__ import annotations
@@ -21,10 +26,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from scipy.linalg import cython_blas
+from scipy.linalg.lapack import dtrtri
 
-__all__ = ["solve_in_place", "symmetric_product"]
+__all__ = ["inverted_blocks", "solve_by_products", "solve_in_place", "symmetric_product"]
 
 BLOCK = 48  # rows of a diagonal block
+BLOCK_OF_PRODUCTS = 64  # of one whose inverse is used
 FEWEST_ROWS, FEWEST_COLUMNS = 144, 256  # of a solve for whose size blocks are worth their calls
 BANDS, FEWEST_LINES = 4, 32  # of a symmetric product: bands, and lines in each of them
 
@@ -133,3 +140,39 @@ def _dtrsm() -> Callable[..., None] | None:
         return None
     address = api.PyCapsule_GetPointer(capsule, name)
     return ctypes.CFUNCTYPE(None, *_ARGUMENTS)(address)
+
+
+def inverted_blocks(factor: np.ndarray, *, lower: bool) -> tuple[list[slice], np.ndarray]:
+    """Return the blocks of a triangular factor in the order of a solve, and their inverses.
+
+    The inverses are below each other, (m, BLOCK_OF_PRODUCTS).
+    """
+    m, size = len(factor), BLOCK_OF_PRODUCTS
+    blocks = [slice(start, min(start + size, m)) for start in range(0, m, size)]
+    inverses = np.zeros((m, size))
+    for block in blocks:
+        square = np.asarray(factor[block, block], dtype=np.float64)
+        inverses[block, : len(square)] = dtrtri(square, lower=lower)[0]
+    return blocks if lower else blocks[::-1], inverses
+
+
+def solve_by_products(factor: Any, inverses: Any, out: Any, blocks: list[slice]) -> None:
+    """Replace `out` by `factor^-1 out`, in place, by products alone.
+
+    Parameters
+    ----------
+    factor, inverses, out : (m, m), (m, BLOCK_OF_PRODUCTS) and (m, T) arrays of any library
+    blocks : list of slice
+        Those of `inverted_blocks`.
+    """
+    m = out.shape[0]
+    for block in blocks:
+        lines, size = out[block, :], block.stop - block.start
+        known = slice(0, block.start) if blocks[0].start == 0 else slice(block.stop, m)
+        if known.stop > known.start:
+            lines -= factor[block, known] @ out[known, :]
+        inverse = inverses[block, :size]
+        found = inverse @ lines
+        lines -= factor[block, block] @ found
+        found += inverse @ lines
+        out[block, :] = found

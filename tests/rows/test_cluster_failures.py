@@ -132,7 +132,7 @@ def test_a_worker_is_killed(client, monkeypatch, tmp_path, name):
 
 
 def estimator(path=None):
-    options = {"max_basis": 6, "max_iter": 18, "random_state": 0, "noise_model": "constant"}
+    options = {"max_basis": 6, "max_iter": 9, "random_state": 0, "noise_model": "constant"}
     return SparseGPRegressor(learning_rows=None, memory_limit=0, checkpoint=path, **options)
 
 

@@ -41,6 +41,9 @@ __all__ = [
 # Of k_j: a winner that passed the test of dependence when it was scored may, computed afresh, come
 # out a little below it; never the root of a negative number.
 SMALLEST_E2 = 1e-9
+# Relative error of d_j^2 from which the direct form is left. The evidence of a candidate has
+# gain^2 / d^2 in it, which may be hundreds: with 1e-5 rounding decided who was chosen.
+UNRELIABLE = 1e-6
 PIECES = 4  # of a block's kernel rows, so that whoever has time can take one
 
 
@@ -98,7 +101,7 @@ class Candidates:
             return False
         alive = self.e2 > dependence_tolerance(backend) * self.prior
         error = backend.epsilon * (self.prior + self.base2)
-        return bool(np.any(error[alive] > 1e-5 * self.d2[alive]))
+        return bool(np.any(error[alive] > UNRELIABLE * self.d2[alive]))
 
     def column(self, i: int) -> Column:
         """Return candidate i ready to be appended (its rows are views)."""

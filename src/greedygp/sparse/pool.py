@@ -207,9 +207,7 @@ class KernelRowCache:
         def fill(block: SparseRows) -> np.ndarray:
             Kt = block.cross(inputs)
             Kt *= block.row_scale[None, :]
-            buffer = self._buffers[block.number]
-            for line, place in enumerate(places):
-                buffer[int(place), :] = Kt[line, :]
+            backend.put_rows(self._buffers[block.number], places, Kt)
             return backend.row_dots(Kt, Kt)
 
         return state.rows.sum(fill)
@@ -257,14 +255,13 @@ class KernelRowCache:
         self.index = self.index[: len(stay)]
         self._squares = self._squares[: len(stay)]
 
-    def products(self, state: SparseState) -> tuple[np.ndarray, np.ndarray]:
-        """Return `Kt_j (yt - fit)'` (c, p) and `|Kt_j|^2` (c,) of every row."""
+    def products(self, state: SparseState) -> tuple[Array, np.ndarray]:
+        """Return `Kt_j (yt - fit)'` (c, p), not on the host, and `|Kt_j|^2` (c,) of every row."""
         backend, count = state.backend, len(self.index)
 
-        def part(block: SparseRows) -> np.ndarray:
+        def part(block: SparseRows) -> Array:
             residual = backend.asarray(block.yt - block.fit)
-            rows = self._buffers[block.number][:count, :]
-            return backend.host_product(rows, residual.T)
+            return backend.matmul(self._buffers[block.number][:count, :], residual.T)
 
         return state.rows.sum(part), self._squares
 

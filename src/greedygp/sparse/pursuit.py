@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import to_numpy
+from greedygp.arrays import Array
 from greedygp.sparse.candidates import kernel_with_basis
 from greedygp.sparse.forward import CHUNK, NOTHING, SparseSelector
 from greedygp.sparse.pool import KernelRowCache
@@ -103,17 +103,19 @@ class PursuitSelector(SparseSelector):
             scores[part] = self._scores(members[part], *chunk.products(self.state))
         return members, scores
 
-    def _scores(self, index: np.ndarray, product: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    def _scores(self, index: np.ndarray, product: Array, squares: np.ndarray) -> np.ndarray:
         """Return (8) with a minus sign."""
-        state = self.state
+        state, rows = self.state, self.state.rows
         inputs = self._take_inputs(index)
-        wide = state.backend.as_float64(inputs)
-        prior = to_numpy(state.kernel.diag(wide))
+        prior = state.kernel.diag(state.backend.as_float64(inputs))
         if self.from_rows:
-            fit = state.rows.gather(lambda block: block.fit, index)
-            fit = fit / state.scale_at(index)[:, None]
+            fit = rows.lines(lambda block: block.fit, index)
+            fit = fit / rows.lines(lambda block: block.scale, index)[:, None]
         else:
             alpha = state.G.solve_transposed(state.L_B.solve_transposed(state.w))
-            fit = kernel_with_basis(state, inputs) @ alpha
+            fit = state.backend.asarray(
+                kernel_with_basis(state, inputs) @ alpha, state.backend.float64
+            )
+        product, fit, prior = state.backend.to_host(product, fit, prior)
         numerator = np.sum((product - fit) ** 2, axis=1)
         return -0.5 * state.noise_variance * numerator / (prior + squares)

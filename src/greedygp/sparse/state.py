@@ -118,10 +118,6 @@ class SparseState(SparseModel):
         """The number of basis vectors, m."""
         return len(self.indices)
 
-    def scale_at(self, index: np.ndarray) -> np.ndarray:
-        """Return the scales that whiten some rows, on the host."""
-        return self.rows.gather(lambda block: block.scale, index)
-
     def _sums_over_rows(self) -> None:
         self.take_sums(self.rows.sum(self.sums_of, light=True))
 
