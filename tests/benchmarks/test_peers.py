@@ -294,7 +294,7 @@ def test_the_page_of_few_runs_and_failures(small_suite, tmp_path):
     records = [frame.record_of(run, "ok", None, 1.0, outcome(run, 0.2)) for run in runs[1:]]
     lost = frame.record_of(runs[0], "failed", "no\nNaN", 1.0, {"metrics": {}, "curves": {}})
     text = page.render(small_suite, [lost, *records], tmp_path).read_text()
-    assert text.count("not enough runs") == 6 * 3 + 2
+    assert text.count("not enough runs") == 8 * 3 + 2
     assert "- failed: boston, gpflow_sgpr, partition 0: NaN" in text
 
 
