@@ -32,18 +32,24 @@ def test_sizes_are_multiples_of_the_root_of_the_rows_and_grow(n, most):
     assert np.all(found[1:] >= sizes.STEP * found[:-1])
 
 
-def test_sizes_are_tried_as_long_as_they_pay():
-    losses = {10: 1.0, 20: 1.0 - 2 * PAYS, 40: 1.0 - 2.5 * PAYS, 80: 0.0}
+def test_sizes_are_tried_until_two_in_a_row_gain_little():
+    losses = {10: 1.0, 20: 1.0 - 2 * PAYS, 40: 1.0 - 2.5 * PAYS, 80: 1.0 - 2.2 * PAYS, 160: 0.0}
     asked, learn = trials(losses)
-    best = best_size((10, 20, 40, 80), learn)
-    assert asked == [10, 20, 40]
-    assert best.model == "model 40"  # it is better, though not by enough to go on
+    best = best_size((10, 20, 40, 80, 160), learn)
+    assert asked == [10, 20, 40, 80]
+    assert best.model == "model 40"  # it is better, though by little
+
+
+def test_one_size_that_gains_little_is_passed_over():
+    asked, learn = trials({10: 1.0, 20: 1.1, 40: 0.5, 80: 0.4})
+    assert best_size((10, 20, 40, 80), learn).model == "model 80"
+    assert asked == [10, 20, 40, 80]
 
 
 def test_a_larger_basis_that_predicts_worse_is_not_kept():
-    asked, learn = trials({10: 0.5, 20: 0.6, 40: 0.0})
-    assert best_size((10, 20, 40), learn).model == "model 10"
-    assert asked == [10, 20]
+    asked, learn = trials({10: 0.5, 20: 0.6, 40: 0.7, 80: 0.0})
+    assert best_size((10, 20, 40, 80), learn).model == "model 10"
+    assert asked == [10, 20, 40]
 
 
 def test_no_larger_one_is_tried_where_time_is_up():
@@ -118,7 +124,7 @@ def test_noise_takes_a_small_basis(asks_from_300_rows):
     rng = np.random.default_rng(1)
     model = model_of(rng.normal(size=(400, 3)), rng.normal(size=400))
     assert model.n_basis_ <= 80
-    assert max(model.rounds_["n_basis"]) <= 80
+    assert max(model.rounds_["n_basis"]) <= 160
 
 
 def test_a_given_size_is_not_questioned(wavy, asks_from_300_rows):

@@ -1,8 +1,8 @@
 """How large a basis that moves should be, where that is left to left-out rows (`max_basis="auto"`).
 
 No selection can tell: the basis moves afterwards. So bases of doubling size are learnt with, each
-from the start of the fit, until a larger one gains little. The one under which left-out rows are
-the most probable stays.
+from the start of the fit, until two in a row gain little: chance has a part in where a search ends.
+The one under which left-out rows are the most probable stays.
 
 Going on from a smaller basis was tried instead. It does not work: hyperparameters learnt with a
 small basis leave next to nothing for a larger one to explain, which then stays where the small one
@@ -22,7 +22,8 @@ __all__ = ["FEWEST_ROWS", "Tried", "best_size", "sizes_to_try"]
 FEWEST_ROWS = 2000  # for left-out rows to be asked
 FACTORS = (2.0, 4.0, 8.0, 16.0)  # of the root of the number of rows
 STEP = 1.5  # a basis that is larger by less is not tried
-PAYS = 0.01  # nats per row that a larger basis must gain for the next one to be tried
+PAYS = 0.01  # nats per row that a larger basis must gain over the best one before
+IDLE = 2  # sizes in a row that may gain less
 
 M = TypeVar("M")
 
@@ -65,6 +66,7 @@ def best_size(sizes: Iterable[int], learn: Callable[[int], Tried[M]]) -> Tried[M
         no smaller one has been tried.
     """
     best: Tried[M] | None = None
+    idle = 0
     for size in sizes:
         try:
             tried = learn(size)
@@ -77,7 +79,8 @@ def best_size(sizes: Iterable[int], learn: Callable[[int], Tried[M]]) -> Tried[M
         if best is None or gain > 0.0:
             best = tried
         best.interrupted |= tried.interrupted
-        if tried.last or tried.interrupted or gain < PAYS:
+        idle = 0 if gain >= PAYS else idle + 1
+        if tried.last or tried.interrupted or idle == IDLE:
             break
     assert best is not None
     return best
