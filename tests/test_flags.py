@@ -86,6 +86,18 @@ def test_few_flagged_rows_tell_nothing():
     assert noisy_flags(POINT, X, y, None) is None
 
 
+def test_a_flag_that_few_of_many_rows_have_is_found():
+    """Of 500 random rows about three have it."""
+    X, y = flagged_rows(n=5000, share=0.006)
+    data = TrainingData(X, y, None, True)
+    _, trusting = learn_with_flags(learn, data, NEVER, np.random.default_rng(0))
+    assert trusting is not data
+    flagged = X[:, 1] == 1
+    assert 20 < np.sum(flagged) < 40
+    assert np.all(trusting.trust[flagged] < 0.3)
+    assert np.all(trusting.trust[~flagged] == 1.0)
+
+
 def test_the_least_trust():
     flags = NoisyFlags(np.array([0, 1]), np.array([1.0, 1.0]), np.array([4.0, 4.0]))
     X = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])

@@ -36,6 +36,8 @@ from greedygp.threads import serial_blas
 __all__ = ["NoisyFlags", "flag_columns", "learn_with_flags", "noisy_flags"]
 
 FEWEST_FLAGGED = 10  # rows with a flag, and rows without it
+ENOUGH_FLAGGED = 30  # looked at, where there are as many
+MOST_WITH_RARE_FLAGS = 2 * SUBSET_ROWS
 CLEARLY = 2.0  # standard errors by which flagged rows must be noisier
 RIDGE = 0.3  # on g
 LARGEST = 5.0  # largest exponent: a row counts at least 1/150
@@ -98,7 +100,7 @@ def learn_with_flags(
     X = data.on_host()[0]
     if len(flag_columns(X)[0]) == 0:
         return found, data
-    some = _SomeRows(random_places(len(X), SUBSET_ROWS, rng))
+    some = _SomeRows(_with_rare_flags(random_places(len(X), SUBSET_ROWS, rng), X, rng))
     flags = noisy_flags(found.point, *some.of(data))
     if flags is None:
         return found, data
@@ -134,6 +136,18 @@ class _SomeRows:
                 return float(np.mean(_left_out(point, *self.of(data)).loss(-np.log(trust))))
         except NotPositiveDefiniteError:
             return np.inf
+
+
+def _with_rare_flags(places: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the places, and more of the rows with a flag that hardly any of these rows have."""
+    columns, values = flag_columns(X)
+    for column, value in zip(columns, values, strict=True):
+        flagged = np.flatnonzero(X[:, column] == value)
+        absent = np.setdiff1d(flagged, places)
+        lacking = min(ENOUGH_FLAGGED - (len(flagged) - len(absent)), len(absent))
+        if lacking > 0 and len(places) + lacking <= MOST_WITH_RARE_FLAGS:
+            places = np.union1d(places, rng.choice(absent, lacking, replace=False))
+    return places
 
 
 def flag_columns(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
