@@ -30,7 +30,7 @@ def quick(**options):
 @pytest.mark.parametrize(
     ("options", "kind", "reason"),
     [
-        ({}, GPRegressor, "A full GP: 60 rows are no more than full_rows=3000."),
+        ({}, GPRegressor, "A full GP: 60 rows are no more than full_rows=4000."),
         ({"full_rows": 60}, GPRegressor, "A full GP: 60 rows are no more than full_rows=60."),
         ({"full_rows": 59}, SparseGPRegressor, "A sparse GP: 60 rows are more than full_rows=59."),
         ({"max_basis": 7}, SparseGPRegressor, "A sparse GP: max_basis=7 was given."),

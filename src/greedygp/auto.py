@@ -101,7 +101,7 @@ class AutoGPRegressor(
     >>> model = AutoGPRegressor(random_state=0).fit(X[:200], y[:200])
     >>> mean, std = model.predict(X[200:], return_std=True)
     >>> print(model.reason_)
-    A full GP: 200 rows are no more than full_rows=3000.
+    A full GP: 200 rows are no more than full_rows=4000.
     """
 
     model_: GPRegressor | SparseGPRegressor
@@ -112,7 +112,7 @@ class AutoGPRegressor(
         self,
         *,
         model: str = "auto",
-        full_rows: int = 3000,
+        full_rows: int = 4000,
         max_basis: int | str | None = None,
         kernel: Kernel | ScikitLearnKernel | None = None,
         noise_variance: float | None = None,
