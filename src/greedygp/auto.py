@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -113,7 +113,7 @@ class AutoGPRegressor(
         *,
         model: str = "auto",
         full_rows: int = 4000,
-        max_basis: int | str | None = None,
+        max_basis: int | Literal["auto"] | None = None,
         kernel: Kernel | ScikitLearnKernel | None = None,
         noise_variance: float | None = None,
         noise_model: str = "auto",

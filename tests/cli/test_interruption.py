@@ -107,10 +107,10 @@ def test_fit_tells_a_script(program):
 @pytest.mark.parametrize("command", ["fit", "compare"])
 def test_a_command_ends_soon(command, delay, program):
     """Within two seconds on a machine of its own; a busy one is given a minute."""
-    houses(1000).to_csv(program.folder / "h.csv", index=False)
-    more = LONG if command == "fit" else ["--slow"]
+    rows, more = (4000, LONG) if command == "fit" else (1000, ["--slow"])
+    houses(rows).to_csv(program.folder / "h.csv", index=False)
     process = program.start(command, "h.csv", "--target", "price", *more)
-    wait_for(process.stderr, b"Read 1000 rows")
+    wait_for(process.stderr, f"Read {rows} rows".encode())
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

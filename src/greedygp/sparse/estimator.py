@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
@@ -209,7 +209,7 @@ class SparseGPRegressor(
         noise_model: str = "auto",
         criterion: str = "matching_pursuit",
         approximation: str = "auto",
-        max_basis: int | str | None = None,
+        max_basis: int | Literal["auto"] | None = None,
         working_set: int | None = 59,
         cache_size: int = 0,
         patience: int | str | None = "auto",
