@@ -29,6 +29,7 @@ CHOOSES = "autogp"  # between two of the others, so that it need not be compared
 # they are asked for.
 MOST_ROWS = {"localridge": 300, "rfs": 300, "gp": 5000}
 SMALL = 5000  # rows; below, threads cost more than they bring
+LEAST_SECONDS = 0.01  # of a fit, where the time is up
 
 
 @dataclass
@@ -149,7 +150,7 @@ def _with_time(estimator: Any, seconds: float | None, begin: float, to_go: int) 
     if fresh.time_limit is not None:
         return fresh
     left = max(seconds - (time.perf_counter() - begin), 0.0)
-    return fresh.set_params(time_limit=max(left / to_go, 0.01))
+    return fresh.set_params(time_limit=max(left / to_go, LEAST_SECONDS))
 
 
 def _one_fold(
