@@ -98,9 +98,11 @@ def learn_with_flags(
     if data.X.shape[0] < FEWEST_ROWS or deadline.passed:
         return found, data
     X = data.on_host()[0]
-    if len(flag_columns(X)[0]) == 0:
+    columns, values = flag_columns(X)
+    if len(columns) == 0:
         return found, data
-    some = _SomeRows(_with_rare_flags(random_places(len(X), SUBSET_ROWS, rng), X, rng))
+    places = random_places(len(X), SUBSET_ROWS, rng)
+    some = _SomeRows(_with_rare_flags(places, X[:, columns] == values, rng))
     flags = noisy_flags(found.point, *some.of(data))
     if flags is None:
         return found, data
@@ -138,11 +140,10 @@ class _SomeRows:
             return np.inf
 
 
-def _with_rare_flags(places: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the places, and more of the rows with a flag that hardly any of these rows have."""
-    columns, values = flag_columns(X)
-    for column, value in zip(columns, values, strict=True):
-        flagged = np.flatnonzero(X[:, column] == value)
+def _with_rare_flags(places: np.ndarray, flags: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the places, and more of the rows with a flag (n, k) that hardly any of these have."""
+    for flag in flags.T:
+        flagged = np.flatnonzero(flag)
         absent = np.setdiff1d(flagged, places)
         lacking = min(ENOUGH_FLAGGED - (len(flagged) - len(absent)), len(absent))
         if lacking > 0 and len(places) + lacking <= MOST_WITH_RARE_FLAGS:
