@@ -70,7 +70,7 @@ class TestArrays:
         numpy = library.__name__ == "numpy"
         assert backend.tile_size(10, 30) == (10 if numpy else 30)
         assert backend.tile_size(10, 7) == 7
-        assert not backend.prefers_products  # on a processor
+        assert not backend.is_accelerator  # on a processor
         assert is_foreign(backend.zeros((2,))) == (not numpy)
         assert backend.epsilon == np.finfo(str(backend.dtype).split(".")[-1]).eps
         assert backend.float64 == library.float64
@@ -280,7 +280,7 @@ class TestArithmetic:
         factor = np.tril(rng.normal(size=(m, m))) + m * np.eye(m)
         square, right = (factor.T if transposed else factor), rng.normal(size=(m, 9))
         plain = to_numpy(backend.solve_lower(factor, backend.asarray(right), transposed=transposed))
-        monkeypatch.setattr(Backend, "prefers_products", True)
+        monkeypatch.setattr(Backend, "is_accelerator", True)
         on, other = backend.asarray(right.copy()), backend.empty(right.shape)
         found = backend.solve_lower(factor, on, transposed=transposed)
         assert_allclose(to_numpy(found), plain, rtol=1e-5, atol=1e-6)

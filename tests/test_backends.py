@@ -114,7 +114,7 @@ class TestTorch:
     def test_with_products_in_place_of_solves_as_on_a_gpu(self, criterion, monkeypatch):
         """A basis of more than one block."""
         prefers = property(lambda backend: not backend.is_numpy)
-        monkeypatch.setattr(Backend, "prefers_products", prefers)
+        monkeypatch.setattr(Backend, "is_accelerator", prefers)
         X, y = data(n=300)
         self.assert_same({"criterion": criterion, "max_basis": 80}, X, y)
 

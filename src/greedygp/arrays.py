@@ -1,13 +1,13 @@
-"""The only place that knows NumPy from torch: namespace, device, dtype, in-place products, solves.
+"""The only place that knows NumPy from torch: namespace, device, dtype, solves.
 
 Two kinds of array live in the library. *Row arrays* (one entry per data row) live wherever the
 user's data live: NumPy, a torch device, or any other array-API namespace; they go through
 :class:`Backend`. *Basis arrays* (m, or m x m) are small, and are always float64 NumPy on the
 host, so that the factors of every backend are the same numbers.
 
-`Backend` adds to the array API what the algorithms need for speed: an `out` argument, triangular
-solves, sums in float64, and threads over blocks of rows where the library has none of its own
-(NumPy's elementwise operations).
+`Backend` adds to the array API what the algorithms need for speed: an `out` argument
+(`arithmetic.py`), triangular solves, sums in float64, and threads over blocks of rows where the
+library has none of its own (NumPy's elementwise operations).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import array_api_compat
 import numpy as np
 import scipy.linalg
 
+from greedygp.arithmetic import Arithmetic
 from greedygp.namespaces import Array, as_array, detached, is_foreign, namespace, to_numpy
 from greedygp.threads import Background, serial_blas, thread_count
 from greedygp.triangular import (
@@ -35,7 +36,7 @@ from greedygp.triangular import (
 __all__ = ["Array", "Backend", "as_array", "detached", "is_foreign", "namespace", "to_numpy"]
 
 
-class Backend:
+class Backend(Arithmetic):
     """Where the row arrays live, and how to work on them.
 
     Parameters
@@ -51,7 +52,6 @@ class Backend:
         self.is_numpy = array_api_compat.is_numpy_array(example)
         self._is_torch = array_api_compat.is_torch_array(example)
         self._is_cuda = self._is_torch and self.device.type == "cuda"
-        # torch's own functions do not look for a common dtype first.
         self._library = sys.modules["torch"] if self._is_torch else self.xp
 
     @cached_property
@@ -121,7 +121,7 @@ class Backend:
         """Return an array of zeros."""
         return self.xp.zeros(shape, dtype=dtype or self.dtype, device=self.device)
 
-    @property
+    @cached_property
     def float64(self) -> Any:
         """The namespace's float64."""
         return self.xp.float64
@@ -131,75 +131,7 @@ class Backend:
         """The relative rounding error of the row arrays."""
         return float(self.xp.finfo(self.dtype).eps)
 
-    # --- elementwise and products, in place ----------------------------------------------------
-
-    def _into(self, function: str, out: Array | None, *arrays: Array) -> Array:
-        """Apply a function of the namespace, writing into `out` where the library can."""
-        if out is None:
-            return getattr(self.xp, function)(*arrays)
-        if self.is_numpy or self._is_torch:
-            return getattr(self._library, function)(*arrays, out=out)
-        out[...] = getattr(self.xp, function)(*arrays)
-        return out
-
-    def matmul(self, left: Array, right: Array, out: Array | None = None) -> Array:
-        """Matrix product, into `out` if given."""
-        return self._into("matmul", out, left, right)
-
-    def multiply(self, left: Array, right: Array, out: Array | None = None) -> Array:
-        """Elementwise product, into `out` if given."""
-        return self._into("multiply", out, left, right)
-
-    def subtract(self, left: Array, right: Array, out: Array | None = None) -> Array:
-        """Elementwise difference, into `out` if given."""
-        return self._into("subtract", out, left, right)
-
-    def divide(self, left: Array, right: Array, out: Array | None = None) -> Array:
-        """Elementwise quotient, into `out` if given."""
-        return self._into("divide", out, left, right)
-
-    def at_least(self, values: Array, least: float, out: Array) -> Array:
-        """Write the values into `out`, those below `least` raised to it."""
-        if self.is_numpy:
-            return np.maximum(values, least, out=out)
-        if self._is_torch:
-            return self.xp.clamp(values, min=least, out=out)
-        out[...] = self.xp.clip(values, min=least)
-        return out
-
-    def inverse(self, values: Array, out: Array) -> Array:
-        """Write `1 / values` into `out`."""
-        if self.is_numpy:
-            return np.divide(1.0, values, out=out)
-        if self._is_torch:
-            return self.xp.reciprocal(values, out=out)
-        out[...] = 1.0 / values
-        return out
-
-    def minus_multiple(self, values: Array, left: Array, right: Array, out: Array) -> Array:
-        """Write `values - left * right`, elementwise, into `out`, which may be a factor."""
-        if self._is_torch:
-            return self.xp.addcmul(values, left, right, value=-1, out=out)
-        return self.subtract(values, self.multiply(left, right, out=out), out=out)
-
-    def minus_product(self, values: Array, left: Array, right: Array, out: Array) -> Array:
-        """Write `values - left @ right` into `out`, which may be `values` itself."""
-        if self._is_torch:
-            return self.xp.addmm(values, left, right, alpha=-1, out=out)
-        product = self.matmul(left, right, out=None if out is values else out)
-        return self.subtract(values, product, out=out)
-
-    def sqrt(self, values: Array, out: Array | None = None) -> Array:
-        """Elementwise square root, into `out` if given."""
-        return self._into("sqrt", out, values)
-
-    def exp(self, values: Array, out: Array | None = None) -> Array:
-        """Elementwise exponential, into `out` if given."""
-        return self._into("exp", out, values)
-
-    def log1p(self, values: Array, out: Array | None = None) -> Array:
-        """Elementwise `log(1 + x)`, into `out` if given."""
-        return self._into("log1p", out, values)
+    # --- products and sums that come to the host ----------------------------------------------
 
     def host_product(self, left: Array, right: Array) -> np.ndarray:
         """Return a matrix product on the host, in float64."""
@@ -216,7 +148,7 @@ class Backend:
 
     def as_float64(self, array: Array) -> Array:
         """Return the array in float64 (no copy where it is that already)."""
-        return self.xp.astype(array, self.float64, copy=False)
+        return array if array.dtype == self.float64 else self.xp.astype(array, self.float64)
 
     def row_dots(self, left: Array, right: Array) -> np.ndarray:
         """Return the dot product of each row of `left` with that of `right`, on the host, (c,).
@@ -322,7 +254,7 @@ class Backend:
             solved = scipy.linalg.solve_triangular(
                 factor, wide, lower=not transposed, check_finite=False
             )
-        elif self.prefers_products:
+        elif self.is_accelerator:
             blocks, inverses = inverted_blocks(factor, lower=not transposed)
             factor, inverses = (self.asarray(part, self.float64) for part in (factor, inverses))
             solved = wide * 1.0 if out is None or self.dtype != self.float64 else out
@@ -351,9 +283,9 @@ class Backend:
         """
         return min(in_cache, at_most) if self.is_numpy else at_most
 
-    @property
-    def prefers_products(self) -> bool:
-        """Whether many products beat one factorisation, which is done on the host: accelerators."""
+    @cached_property
+    def is_accelerator(self) -> bool:
+        """Whether products beat solves where the rows are, and calls only queue the work."""
         return not self.is_numpy and "cpu" not in str(self.device).lower()
 
     # --- threads over blocks of rows -----------------------------------------------------------

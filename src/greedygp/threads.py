@@ -73,13 +73,23 @@ def _blas() -> ThreadpoolController:
 class Background:
     """Work that has been handed to the helper threads; its results are asked for later.
 
-    By then, the caller does itself whatever no helper has begun.
+    By then, the caller does itself whatever no helper has begun. Where a call only queues work for
+    a device (`queued`), the caller makes all calls at once.
     """
 
-    def __init__(self, threads: int, function: Callable[[Any], Any], items: Sequence[Any]):
+    def __init__(
+        self,
+        threads: int,
+        function: Callable[[Any], Any],
+        items: Sequence[Any],
+        *,
+        queued: bool = False,
+    ):
         self._function, self._items = function, items
         self._tasks: list[Future | None] = [None] * len(items)
-        if threads > 1:
+        if queued:
+            self._tasks = [_done(function(item)) for item in items]
+        elif threads > 1:
             pool = _pool(os.getpid(), threads)
             self._tasks = [pool.submit(function, item) for item in items]
 
@@ -103,6 +113,13 @@ class Background:
         if task is None or task.cancel():
             return self._function(self._items[i])
         return task
+
+
+def _done(result: Any) -> Future:
+    """Return a task that has ended."""
+    task: Future = Future()
+    task.set_result(result)
+    return task
 
 
 @cache

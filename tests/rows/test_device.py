@@ -173,7 +173,7 @@ def test_a_gpu_takes_more_rows_at_once():
     from greedygp.sparse.passes import MOST_ROWS, rows_at_once
 
     class Accelerator(Backend):
-        prefers_products = True
+        is_accelerator = True
 
     here, there = Backend(np.zeros(1)), Accelerator(np.zeros(1))
     assert rows_at_once(100, here, 1e12) == MOST_ROWS

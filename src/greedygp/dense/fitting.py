@@ -229,7 +229,7 @@ class DenseFit:
         name = options.solver
         if name == "auto":
             n, p = data.X.shape[0], data.y.shape[0]
-            name = choose_solver(n, self.solver_options, p, data.backend.prefers_products)
+            name = choose_solver(n, self.solver_options, p, data.backend.is_accelerator)
         for_variances = Limits(options.tol * data.spread**2, options.max_iter)
         seed, accuracy = int(self.rng.integers(2**31)), VARIANCE_ACCURACY * options.tol
         return Recipe(name, self.solver_options, for_variances, seed, accuracy)

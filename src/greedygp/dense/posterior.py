@@ -145,7 +145,7 @@ class DensePosterior:
     def _lend(self, rows: int) -> None:
         """Make a factor if it is cheaper than the solves for so many rows, and memory allows it."""
         n = self.X.shape[0]
-        worth = 3 * STEPS_OF_A_SOLVE * rows >= n and not Backend(self.X).prefers_products
+        worth = 3 * STEPS_OF_A_SOLVE * rows >= n and not Backend(self.X).is_accelerator
         if worth and self.recipe.solver != "cholesky" and self.recipe.options.matrix_fits(n):
             self.make_factor()
 

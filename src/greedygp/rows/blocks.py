@@ -86,7 +86,13 @@ class Rows(Generic[B]):
     def start(self, function: Callable[[B, Any], Any], parts: list) -> Background:
         """Begin to apply the function to every block and part, behind what the caller does."""
         work = [(block, part) for block in self.blocks for part in parts]
-        return Background(self.backend.threads, lambda item: function(*item), work)
+        backend = self.backend
+        return Background(
+            backend.threads,
+            lambda item: function(*item),
+            work,
+            queued=backend.is_accelerator,
+        )
 
     def concatenate(self, function: Callable[[B], Array]) -> Array:
         """Apply the function to every block and join its results along their last axis."""

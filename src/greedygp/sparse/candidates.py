@@ -236,6 +236,9 @@ def _nu(state, index, inputs, from_rows) -> Array:
     """Return `G^-1 K_uJ`: the columns of V where they are exact enough."""
     if from_rows and state.backend.epsilon < 1e-12:
         V = state.rows.lines(lambda block: block.V[: state.size, :], index)
+        common = state.rows.blocks[0].common_scale
+        if common is not None:
+            return V / common
         return V / state.rows.lines(lambda block: block.scale, index)[:, None]
     nu = state.G.solve_rows(kernel_with_basis(state, inputs))
     return state.backend.asarray(nu, state.backend.float64)
@@ -246,9 +249,10 @@ def _stable(state, index, inputs, prior, nu, buffers, base) -> Candidates:
     coefficients = backend.asarray(nu)
 
     def phase(block: SparseRows) -> tuple[Array, Array, Array]:
-        rows = base[block.number]
-        rows *= block.row_scale[None, :]
-        backend.minus_product(rows, coefficients, block.V[:m, :], out=rows)
+        rows, scale = base[block.number], block.common_scale
+        if scale is None:
+            rows *= block.row_scale[None, :]
+        backend.minus_product(rows, coefficients, block.V[:m, :], out=rows, times=scale or 1.0)
         z = _products_with_z(state, block, buffers[block.number], len(index))
         return z, backend.dots(rows, rows), backend.matmul(rows, block.row_yt.T)
 

@@ -107,8 +107,7 @@ class SparseSelector(ForwardSelection):
         self._out_for_good[index] = True
 
     def _take_inputs(self, index: np.ndarray) -> Array:
-        backend = self.state.backend
-        return backend.xp.take(self.inputs, backend.integers(index), axis=0)
+        return self.state.backend.take(self.inputs, index)
 
     def _one(self, index: int) -> Candidates:
         """Return one candidate with its rows, in a form that can be relied on."""

@@ -107,12 +107,14 @@ class SparseModel:
 
     # --- a block of rows -----------------------------------------------------------------------
 
-    def noise_of(self, block: SparseRows, q: Array | float) -> Array:
-        """Return `lam`, the noise of one copy of each row, given the explained prior variance."""
-        xp = self.backend.xp
+    def noise_of(self, block: SparseRows, q: Array | float) -> Array | float:
+        """Return `lam`, the noise of one copy of each row, given the explained prior variance.
+
+        It is one number where all rows share it.
+        """
         if self.approximation == "fitc":
-            return xp.clip(block.prior - q, min=0.0) + self.noise_variance
-        return xp.zeros_like(block.prior) + self.noise_variance
+            return self.backend.xp.clip(block.prior - q, min=0.0) + self.noise_variance
+        return self.noise_variance
 
     def set_kernel(self, block: SparseRows) -> None:
         """Set what depends on the kernel and the noise but not on the basis, in place."""

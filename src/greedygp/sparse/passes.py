@@ -50,7 +50,7 @@ def rows_at_once(size: int, backend: Backend, memory_limit: float) -> int:
     An accelerator is better off with as many as are read at a time.
     """
     rows = memory_limit / (4.0 * ARRAYS * 8.0 * max(size, 1) * backend.threads)
-    return int(min(max(rows, FEWEST_ROWS), READ_ROWS if backend.prefers_products else MOST_ROWS))
+    return int(min(max(rows, FEWEST_ROWS), READ_ROWS if backend.is_accelerator else MOST_ROWS))
 
 
 def block_of(model: SparseModel, X: Array, y: Array, weights: Array | None) -> SparseRows:

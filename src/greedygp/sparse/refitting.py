@@ -228,17 +228,19 @@ class RefittingSelector(SparseSelector):
     # --- the winner and the cache ----------------------------------------------------------------
 
     def _find(self, index: int) -> Column:
-        """Return the winner's rows: those at hand if they are exact and much is left of it.
+        """Return the winner's rows: those at hand where they are exact.
 
-        In the direct form a cached candidate's rows carry the rounding of all their updates:
-        good enough to score it, but what enters the basis is computed afresh.
+        A cached candidate's rows carry the rounding of all their updates: good enough to score it,
+        but unless they are in the stable form and much is left of it, what enters the basis is
+        computed afresh.
         """
         for candidates in (self._fresh, self.cache.kept):
-            if candidates is None or (candidates is not self._fresh and not candidates.stable):
+            if candidates is None:
                 continue
-            place = np.flatnonzero(candidates.index == index)
-            if np.any(candidates.e2[place] > 1e-6 * candidates.prior[place]):
-                return candidates.column(int(place[0]))
+            for place in map(int, np.flatnonzero(candidates.index == index)):
+                much_is_left = candidates.e2[place] > 1e-6 * candidates.prior[place]
+                if candidates is self._fresh or (candidates.stable and much_is_left):
+                    return candidates.column(place)
         return self._one(index).column(0)
 
     def _retain(self, winner: int) -> None:

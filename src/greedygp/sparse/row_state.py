@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,6 +37,7 @@ class SparseRows(RowBlock):
     lam: Array = field(init=False)  # (T,) noise of one copy
     scale: Array = field(init=False)  # (T,) sqrt(weight / lam)
     row_scale: Array = field(init=False)
+    common_scale: float | None = field(init=False, default=None)  # None: rows differ
     yt: Array = field(init=False)  # (p, T) whitened targets
     row_yt: Array = field(init=False)
     _largest_prior: float | None = field(init=False, default=None)
@@ -99,8 +101,12 @@ class SparseRows(RowBlock):
         self.cross = kernel.against(self.X)
         self.prior = self.backend.as_float64(kernel.diag(self.X))
 
-    def whiten(self, lam: Array) -> None:
-        """Set the noise of a copy, and the scale that whitens a row, in place."""
+    def whiten(self, lam: Array | float) -> None:
+        """Set the noise of a copy (one number: all rows share it) and the scale, in place."""
+        self.common_scale = None
+        if isinstance(lam, float):
+            self.common_scale = 1.0 / math.sqrt(lam) if self.weight is None else None
+            lam = self.backend.xp.zeros_like(self.prior) + lam
         self.lam, self._largest_prior = lam, None
         noise = lam if self.weight is None else lam / self.weight
         self.scale = 1.0 / self.backend.xp.sqrt(noise)

@@ -143,6 +143,7 @@ class SparseState(SparseModel):
         w_new = targets / d
 
         def grow(block: SparseRows) -> tuple[Array, Array | None]:
+            backend = self.backend
             zeta_b, v_b = residual[block.number] / d, None
             if column.stable:
                 v_b = column.base[block.number] / e
@@ -152,10 +153,10 @@ class SparseState(SparseModel):
             if block.V is not None:
                 block.V[m, :] = v_b
             if v_b is not None:
-                block.explained += v_b * v_b
-            block.leverage += zeta_b * zeta_b
+                backend.add_product(block.explained, v_b, v_b)
+            backend.add_product(block.leverage, zeta_b, zeta_b)
             for k in range(self.n_targets):
-                block.fit[k, :] += float(w_new[k]) * zeta_b
+                backend.add_product(block.fit[k, :], float(w_new[k]), zeta_b)
             return zeta_b, v_b
 
         zeta, v = zip(*self.rows.map(grow, light=True), strict=True)

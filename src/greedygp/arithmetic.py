@@ -1,0 +1,105 @@
+"""Elementwise operations and products, written into arrays that are there already.
+
+Fresh memory costs more than the arithmetic that fills it. NumPy and torch can write a result into
+an array that they are given; what another library makes is copied there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from greedygp.namespaces import Array
+
+__all__ = ["Arithmetic"]
+
+
+class Arithmetic:
+    """The part of a backend that computes in place."""
+
+    xp: Any  # the namespace
+    is_numpy: bool
+    _is_torch: bool
+    _library: Any  # torch itself does not look for a common dtype first, as its namespace does
+
+    def _into(self, function: str, out: Array | None, *arrays: Array) -> Array:
+        """Apply a function of the namespace, writing into `out` where the library can."""
+        if out is None:
+            return getattr(self.xp, function)(*arrays)
+        if self.is_numpy or self._is_torch:
+            return getattr(self._library, function)(*arrays, out=out)
+        out[...] = getattr(self.xp, function)(*arrays)
+        return out
+
+    def matmul(self, left: Array, right: Array, out: Array | None = None) -> Array:
+        """Matrix product, into `out` if given."""
+        return self._into("matmul", out, left, right)
+
+    def multiply(self, left: Array, right: Array, out: Array | None = None) -> Array:
+        """Elementwise product, into `out` if given."""
+        return self._into("multiply", out, left, right)
+
+    def subtract(self, left: Array, right: Array, out: Array | None = None) -> Array:
+        """Elementwise difference, into `out` if given."""
+        return self._into("subtract", out, left, right)
+
+    def divide(self, left: Array, right: Array, out: Array | None = None) -> Array:
+        """Elementwise quotient, into `out` if given."""
+        return self._into("divide", out, left, right)
+
+    def at_least(self, values: Array, least: float, out: Array) -> Array:
+        """Write the values into `out`, those below `least` raised to it."""
+        if self.is_numpy:
+            return np.maximum(values, least, out=out)
+        if self._is_torch:
+            return self.xp.clamp(values, min=least, out=out)
+        out[...] = self.xp.clip(values, min=least)
+        return out
+
+    def inverse(self, values: Array, out: Array) -> Array:
+        """Write `1 / values` into `out`."""
+        if self.is_numpy:
+            return np.divide(1.0, values, out=out)
+        if self._is_torch:
+            return self.xp.reciprocal(values, out=out)
+        out[...] = 1.0 / values
+        return out
+
+    def minus_multiple(self, values: Array, left: Array, right: Array, out: Array) -> Array:
+        """Write `values - left * right`, elementwise, into `out`, which may be a factor."""
+        if self._is_torch:
+            return self.xp.addcmul(values, left, right, value=-1, out=out)
+        return self.subtract(values, self.multiply(left, right, out=out), out=out)
+
+    def minus_product(
+        self, values: Array, left: Array, right: Array, out: Array, times: float = 1.0
+    ) -> Array:
+        """Write `times * values - left @ right` into `out`, which may be `values` itself."""
+        if self._is_torch:
+            return self.xp.addmm(values, left, right, beta=times, alpha=-1, out=out)
+        product = self.matmul(left, right, out=None if out is values else out)
+        if times != 1.0:
+            values = self.multiply(values, times, out=values if out is values else None)
+        return self.subtract(values, product, out=out)
+
+    def add_product(self, values: Array, left: Array | float, right: Array) -> None:
+        """Add `left * right`, elementwise, to `values` in place."""
+        if not self._is_torch:
+            values += left * right
+        elif isinstance(left, float):
+            values.add_(right, alpha=left)
+        else:
+            values.addcmul_(left, right)
+
+    def sqrt(self, values: Array, out: Array | None = None) -> Array:
+        """Elementwise square root, into `out` if given."""
+        return self._into("sqrt", out, values)
+
+    def exp(self, values: Array, out: Array | None = None) -> Array:
+        """Elementwise exponential, into `out` if given."""
+        return self._into("exp", out, values)
+
+    def log1p(self, values: Array, out: Array | None = None) -> Array:
+        """Elementwise `log(1 + x)`, into `out` if given."""
+        return self._into("log1p", out, values)
