@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp import triangular
+from greedygp.arrays import Backend
 from greedygp.triangular import (
     BLOCK,
     BLOCK_OF_PRODUCTS,
@@ -152,7 +153,7 @@ def by_products(factor, right, transposed=False):
     factor = factor.T if transposed else factor
     blocks, inverses = inverted_blocks(factor, lower=not transposed)
     out = right.copy()
-    solve_by_products(factor, inverses, out, blocks)
+    solve_by_products(factor, inverses, out, blocks, Backend(out).minus_product)
     return out
 
 

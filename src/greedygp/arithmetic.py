@@ -2,10 +2,16 @@
 
 Fresh memory costs more than the arithmetic that fills it. NumPy and torch can write a result into
 an array that they are given; what another library makes is copied there.
+
+A chain of such operations goes through memory once for each. That costs little in tiles that stay
+in a processor's cache, and is most of the time of a GPU: there a chain can be one kernel.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +27,7 @@ class Arithmetic:
     xp: Any  # the namespace
     is_numpy: bool
     _is_torch: bool
+    _is_cuda: bool
     _library: Any  # torch itself does not look for a common dtype first, as its namespace does
 
     def _into(self, function: str, out: Array | None, *arrays: Array) -> Array:
@@ -103,3 +110,34 @@ class Arithmetic:
     def log1p(self, values: Array, out: Array | None = None) -> Array:
         """Elementwise `log(1 + x)`, into `out` if given."""
         return self._into("log1p", out, values)
+
+    def one_kernel(self, formula: str) -> Callable[..., Array] | None:
+        """Return a function of arrays that does a chain of operations in one pass.
+
+        Parameters
+        ----------
+        formula : str
+            The chain in C++: a template of a function of at most eight numbers of type T. The
+            arrays are broadcast.
+
+        Returns
+        -------
+        callable or None
+            None where there are no kernels to be made: not on a GPU, or not by this torch.
+        """
+        return _kernel(formula) if self._is_cuda else None
+
+
+@cache
+def _kernel(formula: str) -> Callable[..., Array] | None:
+    torch = sys.modules["torch"]
+    make = getattr(getattr(torch.cuda, "jiterator", None), "_create_jit_fn", None)
+    if make is None:
+        return None
+    kernel = make(formula)
+    one = torch.ones(1, dtype=torch.float64, device="cuda")
+    try:  # it is compiled when it is first called
+        kernel(*[one] * formula.partition(")")[0].count(","), one)
+    except RuntimeError:
+        return None
+    return kernel

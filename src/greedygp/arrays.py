@@ -98,9 +98,11 @@ class Backend(Arithmetic):
             return tuple(to_numpy(array).astype(np.float64, copy=False) for array in arrays)
         flat = [self.as_float64(self.xp.asarray(array)).reshape(-1) for array in arrays]
         together = to_numpy(flat[0] if len(flat) == 1 else self.xp.cat(flat))
-        ends = np.cumsum([len(part) for part in flat])
-        parts = zip(np.split(together, ends[:-1]), arrays, strict=True)
-        return tuple(part.reshape(tuple(array.shape)) for part, array in parts)
+        found, end = [], 0
+        for part, array in zip(flat, arrays, strict=True):
+            start, end = end, end + part.shape[0]
+            found.append(together[start:end].reshape(array.shape))
+        return tuple(found)
 
     def empty(self, shape: tuple[int, ...]) -> Array:
         """Return an uninitialised array."""
@@ -260,7 +262,7 @@ class Backend(Arithmetic):
             solved = wide * 1.0 if out is None or self.dtype != self.float64 else out
             if out is not None and solved is out and out is not wide:
                 out[...] = wide
-            solve_by_products(factor, inverses, solved, blocks)
+            solve_by_products(factor, inverses, solved, blocks, self.minus_product)
         elif self._is_torch:
             solved = self.xp.linalg.solve_triangular(
                 self.asarray(factor, self.float64), wide, upper=transposed

@@ -1,8 +1,11 @@
 """L-BFGS within bounds that can go on where another descent ended.
 
 A step goes along `-H g`, where H is what the last pairs of steps `s` and changes of slope `y` say
-of the inverse curvature (Nocedal's two loops, begun with `s'y / y'y` of the last pair). It is
-shortened by a parabola until the value has fallen enough (Armijo). The very first step has length
+of the inverse curvature (Nocedal's two loops). They begin with a diagonal, since hyperparameters
+and the inputs of a basis differ in their curvature by orders of magnitude: coordinate i has
+`sqrt(sum w s_i^2 / sum w y_i^2)`, where a pair weighs `w = 1 / s'y`, older ones less. It stays
+within a factor of `SPREAD` of `s'y / y'y` of the last pair, the usual number for all coordinates,
+with which as close a value took half as many evaluations again. A step is shortened by a parabola until the value has fallen enough (Armijo). The very first step has length
 one, and in no later one a coordinate moves farther than `FARTHEST`: after a step or two little is
 known of the curvature, and a long step may end on a plateau where nothing is explained.
 Coordinates at a bound to which the slope pushes them stay there, the others are clipped.
@@ -21,6 +24,8 @@ import numpy as np
 __all__ = ["Descent", "Memory"]
 
 PAIRS = 20  # steps that are remembered
+FADING = 0.8  # what a pair weighs in the diagonal, of what the next one does
+SPREAD = 10.0
 FARTHEST = 10.0  # that a coordinate moves in one step; of hyperparameters, a factor of e
 ENOUGH = 1e-4  # share of the fall that the slope promises
 TRIALS = 20  # lengths of a step that are tried
@@ -41,6 +46,16 @@ class Memory:
         if step @ change > LEAST_BEND * np.linalg.norm(step) * np.linalg.norm(change):
             self.pairs = [*self.pairs[1 - PAIRS :], (step, change)]
 
+    def diagonal(self) -> np.ndarray:
+        """Return how far each coordinate has gone for a change of its slope by one."""
+        steps, changes = (np.array(parts) for parts in zip(*self.pairs, strict=True))
+        along = np.sum(steps * changes, axis=1)
+        weights = FADING ** np.arange(len(along))[::-1] / along
+        gone, bent = weights @ steps**2, weights @ changes**2
+        usual = along[-1] / float(changes[-1] @ changes[-1])
+        ratio = np.sqrt(gone / np.where(bent > 0.0, bent, 1.0))
+        return np.clip(np.where(bent > 0.0, ratio, usual), usual / SPREAD, usual * SPREAD)
+
     def direction(self, slope: np.ndarray, free: np.ndarray) -> np.ndarray:
         """Return `-H slope` for the coordinates that are free; the others stay."""
         left, shares = np.where(free, slope, 0.0), []
@@ -48,8 +63,7 @@ class Memory:
             shares.append((step @ left) / (step @ change))
             left = left - shares[-1] * change
         if self.pairs:
-            step, change = self.pairs[-1]
-            left = left * ((step @ change) / (change @ change))
+            left = left * self.diagonal()
         for (step, change), share in zip(self.pairs, reversed(shares), strict=True):
             left = left + step * (share - (change @ left) / (step @ change))
         return np.where(free, -left, 0.0)

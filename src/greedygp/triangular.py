@@ -156,7 +156,13 @@ def inverted_blocks(factor: np.ndarray, *, lower: bool) -> tuple[list[slice], np
     return blocks if lower else blocks[::-1], inverses
 
 
-def solve_by_products(factor: Any, inverses: Any, out: Any, blocks: list[slice]) -> None:
+def solve_by_products(
+    factor: Any,
+    inverses: Any,
+    out: Any,
+    blocks: list[slice],
+    minus_product: Callable[..., Any],
+) -> None:
     """Replace `out` by `factor^-1 out`, in place, by products alone.
 
     Parameters
@@ -164,15 +170,16 @@ def solve_by_products(factor: Any, inverses: Any, out: Any, blocks: list[slice])
     factor, inverses, out : (m, m), (m, BLOCK_OF_PRODUCTS) and (m, T) arrays of any library
     blocks : list of slice
         Those of `inverted_blocks`.
+    minus_product : callable
+        `Backend.minus_product`.
     """
     m = out.shape[0]
     for block in blocks:
         lines, size = out[block, :], block.stop - block.start
         known = slice(0, block.start) if blocks[0].start == 0 else slice(block.stop, m)
         if known.stop > known.start:
-            lines -= factor[block, known] @ out[known, :]
+            minus_product(lines, factor[block, known], out[known, :], out=lines)
         inverse = inverses[block, :size]
         found = inverse @ lines
-        lines -= factor[block, block] @ found
-        found += inverse @ lines
-        out[block, :] = found
+        minus_product(lines, factor[block, block], found, out=lines)
+        out[block, :] = minus_product(found, -inverse, lines, out=found)

@@ -1,9 +1,12 @@
 """Leave-one-out scores of candidates: tiles, and fast classes against the measures' formulas."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from greedygp.arrays import Backend
 from greedygp.measures import MEASURES, LooMeasure
 from greedygp.sparse.criteria import LeaveOneOut
 from greedygp.sparse.scoring import MeasureScore, candidate_sums
@@ -64,3 +67,44 @@ def test_many_candidates_go_through_threads(SmallProblem, monkeypatch, name):
     expected = candidate_sums(state, found, MEASURES[name])
     monkeypatch.setattr("greedygp.sparse.scoring.MANY", 2)
     assert_allclose(candidate_sums(state, found, MEASURES[name]), expected, rtol=1e-12)
+
+
+def by_numpy(self, formula):
+    """A kernel of a GPU: its C++ is Python, too, but for the types."""
+    head, body = re.fullmatch(r".*?(\(.*?\)) \{(.*)\}", formula, re.DOTALL).groups()
+    *steps, result = body.replace("return", "").replace("T ", "").strip(" ;\n").split(";")
+
+    def kernel(*arrays):
+        known = {"fmax": np.fmax, "log": np.log, "T": float}
+        known |= dict(zip(re.findall(r"T (\w+)", head), arrays, strict=True))
+        for step in steps:
+            name, expression = step.split("=")
+            known[name.strip()] = eval(expression.strip(), known)
+        return eval(result.strip(), known)
+
+    return kernel
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize("name", ["loo_cve", "nlgpp"])
+def test_a_kernel_of_a_gpu_does_what_the_passes_do(SmallProblem, monkeypatch, name, approximation):
+    problem = SmallProblem()
+    state = problem.grown(BASIS, approximation=approximation, keep_v=True)
+    found = problem.evaluate(state, OTHERS)
+    expected = candidate_sums(state, found, MEASURES[name])
+    monkeypatch.setattr(Backend, "one_kernel", by_numpy)
+    assert_allclose(candidate_sums(state, found, MEASURES[name]), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("options", [{"weights": True}, {"p": 2}])
+def test_what_a_kernel_does_not_know_goes_by_passes(SmallProblem, monkeypatch, options):
+    problem = SmallProblem(**options)
+    state = problem.grown(BASIS, keep_v=True)
+    found = problem.evaluate(state, OTHERS)
+    expected = candidate_sums(state, found, MEASURES["nlgpp"])
+    monkeypatch.setattr(Backend, "one_kernel", by_numpy)
+    assert_allclose(candidate_sums(state, found, MEASURES["nlgpp"]), expected, rtol=1e-12)
+
+
+def test_a_processor_has_no_kernels():
+    assert Backend(np.zeros(1)).one_kernel("") is None

@@ -67,15 +67,19 @@ class TileScore:
 
     constants: type[RowConstants] = RowConstants
 
+    formula = ""  # the whole of it for unweighted rows and one target, as a kernel of a GPU
+
     def __init__(self, state: SparseState, candidates: Candidates):
         self.state = state
         self.backend: Backend = state.backend
         self.candidates = candidates
         self.residual = candidates.residual or []
-        d = np.sqrt(candidates.d2)
-        self.inverse_d = self.backend.asarray(1.0 / d)[:, None]
-        w = candidates.gain / d[:, None]
-        self.w = [self.backend.asarray(w[:, k])[:, None] for k in range(state.n_targets)]
+        d, e = np.sqrt(candidates.d2)[:, None], np.sqrt(candidates.e2)[:, None]
+        # They travel to a device together.
+        columns = self.backend.asarray(np.hstack([1.0 / d, 1.0 / e, candidates.gain / d]))
+        self.inverse_d, self.inverse_e, *self.w = (
+            columns[:, k : k + 1] for k in range(columns.shape[1])
+        )
 
     def tile(self, block, rows, part, zeta, left, variance, work) -> Array:
         """Return the sums over the block's rows for the candidates of the slice `part`.
@@ -89,10 +93,19 @@ class TileScore:
         """Add to the sums over rows what is the same for all rows."""
         return total
 
+    def whole_formula(self, block: SparseRows, rows: RowConstants) -> tuple[Array, ...] | None:
+        """Return what the formula is a function of; None where it does not hold."""
+        return None
+
     def block(self, block: SparseRows) -> Array:
         """Return the block's part of each candidate's sum."""
         count, width = len(self.candidates), block.width
         rows = self.constants(self.state, block)
+        kernel = self.backend.one_kernel(self.formula) if self.formula else None
+        if kernel is not None and rows.weight is None and len(self.w) == 1:
+            terms = self.whole_formula(block, rows)
+            if terms is not None:
+                return self._row_sums(kernel(*terms))
         entries = TILE if count < MANY else LARGE_TILE
         chunk = self.backend.tile_size(max(1, entries // width), count)
         scratch = [self.backend.empty((chunk, width)) for _ in range(4)]
@@ -165,6 +178,18 @@ class TileScore:
 class SquaredErrorScore(TileScore):
     """LOO-CVE."""
 
+    formula = """template <typename T>
+    T squared_error(T residual, T inverse_d, T w, T left, T error, T noise) {
+        T zeta = residual * inverse_d;
+        T left_out = (error - zeta * w) / (left - zeta * zeta);
+        return noise * left_out * left_out;
+    }"""
+
+    def whole_formula(self, block: SparseRows, rows: RowConstants) -> tuple[Array, ...]:
+        residual = self.residual[block.number]
+        terms = residual, self.inverse_d, self.w[0], rows.left, rows.residual[0]
+        return *terms, rows.noise_of_all
+
     def tile(self, block, rows, part, zeta, left, variance, work) -> Array:
         # A sign of `left` that rounding has turned does no harm to a square.
         return self._squared_errors(rows, zeta, left, part, work)
@@ -197,10 +222,6 @@ class VarianceScore(TileScore):
     """A measure that needs each row's variance, with the prior's part of it."""
 
     constants = VarianceConstants
-
-    def __init__(self, state: SparseState, candidates: Candidates):
-        super().__init__(state, candidates)
-        self.inverse_e = self.backend.asarray(1.0 / np.sqrt(candidates.e2))[:, None]
 
     def _add_prior(self, block, rows, part, variance, work) -> None:
         """Add `(k - q - v^2) / lam` to the variance, in place."""
@@ -255,6 +276,23 @@ class PredictiveDensityScore(VarianceScore):
     """NLGPP."""
 
     constants = DensityConstants
+    formula = f"""template <typename T>
+    T density(T residual, T base, T inverse_d, T inverse_e, T w, T left, T prior_left, T error) {{
+        T zeta = residual * inverse_d;
+        T v = base * inverse_e;
+        T share = fmax(left - zeta * zeta, T({SMALLEST}));
+        T variance = T(1.0) / share + fmax(prior_left - v * v, T(0.0));
+        T left_out = (error - zeta * w) / share;
+        return log(variance) + left_out * left_out / variance;
+    }}"""
+
+    def whole_formula(self, block: SparseRows, rows: RowConstants) -> tuple[Array, ...] | None:
+        assert isinstance(rows, DensityConstants)
+        if not self.state.uses_prior_variance:
+            return None
+        base, residual = self.candidates.base[block.number], self.residual[block.number]
+        columns = self.inverse_d, self.inverse_e, self.w[0]
+        return residual, base, *columns, rows.left, rows.prior_left, rows.residual[0]
 
     def tile(self, block, rows, part, zeta, left, variance, work) -> Array:
         self._variances(rows, left, variance)
