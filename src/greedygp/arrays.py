@@ -31,6 +31,7 @@ from greedygp.triangular import (
     solve_by_products,
     solve_in_place,
     symmetric_product,
+    triangle_product,
 )
 
 __all__ = ["Array", "Backend", "as_array", "detached", "is_foreign", "namespace", "to_numpy"]
@@ -274,6 +275,33 @@ class Backend(Arithmetic):
             return solved
         out[...] = solved
         return out
+
+    def apply_inverse(
+        self,
+        factor: np.ndarray,
+        inverse: np.ndarray,
+        right: Array,
+        *,
+        transposed: bool = False,
+        out: Array,
+    ) -> None:
+        """Write `factor^-1 right`, or `factor^-T right`, into `out`, which must not be `right`.
+
+        By a product with the inverse, which is faster than a solve and as accurate where the factor
+        is well-conditioned: for rows of float64. Narrower ones are solved for.
+
+        Parameters
+        ----------
+        factor, inverse : (m, m) host arrays
+            Lower triangular.
+        right, out : (m, T) arrays
+        transposed : bool
+        """
+        if self.dtype != self.float64:
+            self.solve_lower(factor, right, transposed=transposed, out=out)
+            return
+        triangle = self.asarray(inverse.T if transposed else inverse)
+        triangle_product(triangle, right, out, self.matmul, lower=not transposed)
 
     # --- what suits the machine ----------------------------------------------------------------
 

@@ -28,12 +28,13 @@ import scipy.linalg
 from scipy.linalg import cython_blas
 from scipy.linalg.lapack import dtrtri
 
-__all__ = ["inverted_blocks", "solve_by_products", "solve_in_place", "symmetric_product"]
+__all__ = ["inverted_blocks", "solve_by_products", "solve_in_place", "symmetric_product", "triangle_product"]
 
 BLOCK = 48  # rows of a diagonal block
 BLOCK_OF_PRODUCTS = 64  # of one whose inverse is used
 FEWEST_ROWS, FEWEST_COLUMNS = 144, 256  # of a solve for whose size blocks are worth their calls
-BANDS, FEWEST_LINES = 4, 32  # of a symmetric product: bands, and lines in each of them
+# Of a product of which one half is known to be zero, or to equal the other: bands, lines in each.
+BANDS, FEWEST_LINES = 4, 32
 
 _INTEGER = ctypes.POINTER(ctypes.c_int)
 _ARRAY = ctypes.c_void_p  # an address: numpy's typed pointers take longer than a small solve
@@ -61,6 +62,22 @@ def symmetric_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
         total[band, : band.stop] = left[band] @ right[: band.stop].T
         total[: band.start, band] = total[band, : band.start].T
     return total
+
+
+def triangle_product(
+    triangle: Any, right: Any, out: Any, matmul: Callable[..., Any], *, lower: bool
+) -> None:
+    """Write the product of a triangle and a matrix into `out`, which must not be the matrix.
+
+    What is known to be zero is left out, in products of some rows of the triangle. Arrays may be of
+    any library; `matmul` is that of a `Backend`.
+    """
+    m = triangle.shape[0]
+    step = max(FEWEST_LINES, -(-m // BANDS))
+    for start in range(0, m, step):
+        stop = min(start + step, m)
+        known = slice(0, stop) if lower else slice(start, m)
+        matmul(triangle[start:stop, known], right[known, :], out=out[start:stop, :])
 
 
 def solve_in_place(

@@ -138,7 +138,9 @@ class Gradient:
             rows.finish()
             s2_bar += rows.s2_bar
             k_bar.append(rows.k_bar)
-            backend.solve_lower(state.L_B.lower, work, transposed=True, out=work)
+            inverse = state.Y.square.T
+            backend.apply_inverse(state.L_B.lower, inverse, work, transposed=True, out=other)
+            work, other = other, work
             work += backend.matmul(self.left, rows.right, out=other)
             if rows.kappa is not None:
                 Z_kappa_Z += backend.weighted_product(Z, rows.kappa, other)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dtrtri
 
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.cholesky import GrowingFactor, GrowingTriangle, factorise
@@ -97,8 +98,12 @@ class SparseModel:
         """Set L_B and Y, in place, given `V V'` over all rows."""
         L_B, jitter = factorise(np.eye(self.size) + V_V, "I + V V'", REMEDY_POSTERIOR)
         self.jitter = max(self.jitter, jitter)
+        self.take_posterior_factor(L_B)
+
+    def take_posterior_factor(self, L_B: np.ndarray) -> None:
+        """Set L_B, and Y, its inverse transposed, in place."""
         self.L_B.replace(L_B)
-        self.Y.replace(self.L_B.solve_transposed(np.eye(self.size)))
+        self.Y.replace(dtrtri(L_B.T, lower=False)[0] if len(L_B) else L_B)
 
     def take_sums(self, sums: np.ndarray) -> None:
         """Set the sums over all rows, in place, given those of `sums_of` added up."""
@@ -143,8 +148,11 @@ class SparseModel:
         """Set Z and the leverage; return `Z yt'`."""
         backend, m = self.backend, self.size
         Z = block.Z[:m, :]
-        V = Z if block.V is None else block.V[:m, :]
-        backend.solve_lower(self.L_B.lower, V, out=Z)
+        if block.V is None:
+            backend.solve_lower(self.L_B.lower, Z, out=Z)
+        else:
+            inverse = self.Y.square.T
+            backend.apply_inverse(self.L_B.lower, inverse, block.V[:m, :], out=Z)
         block.leverage = backend.column_squares(Z)
         return backend.host_product(Z, block.row_yt.T)
 

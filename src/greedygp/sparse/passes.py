@@ -142,7 +142,7 @@ def model_of(posterior: Posterior, backend: Backend) -> SparseModel:
         backend,
     )
     model.G.replace(posterior.G)
-    model.L_B.replace(posterior.L_B)
+    model.take_posterior_factor(posterior.L_B)
     model.w = posterior.w
     return model
 
