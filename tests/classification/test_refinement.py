@@ -50,3 +50,20 @@ def test_refinement_lowers_the_loss_of_rows_held_out():
     assert fixed.point.kernel == state.kernel
     assert fixed.point.bias == state.bias
     assert fixed.loss <= fixed.first_loss
+
+
+def test_evaluations_are_counted_from_the_best_of_the_rows_held_out():
+    problem = SmallProblem(n=60)
+    state = problem.grown(6)
+    held_out = np.zeros(60, dtype=bool)
+    held_out[np.flatnonzero(state.outside)[:20]] = True
+    means, precisions = state.sites
+    good = SitePoint(state.kernel, state.bias, means, precisions)
+    bad = SitePoint(state.kernel, state.bias, -means, precisions)
+    objective, counts = HeldOutLoss(state, held_out), []
+    for point in (bad, bad, bad, good, bad, good):
+        objective(point)
+        counts.append(objective.since_best)
+    assert counts == [0, 1, 2, 0, 1, 2]
+    assert objective.best is good
+    assert objective.best_loss < objective.first_loss

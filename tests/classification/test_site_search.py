@@ -63,3 +63,13 @@ def test_optimised_posterior_is_the_dense_one(problem):
     assert_allclose(state.f, f, atol=1e-8)
     assert_allclose(state.a, np.diag(A), atol=1e-8)
     assert np.all(state.a >= 0)
+
+
+def test_a_loss_that_can_be_small_is_brought_close_to_zero():
+    """A candidate has settled when it gains little of what is left, however little that is."""
+    problem = SmallProblem(variance=100.0, length_scale=5.0)
+    problem.y = np.ones(30)
+    state, index, ktilde, sites = candidates(problem, m=0)
+    found = optimised_sites(state, index, ktilde, *sites)
+    alpha, eta = coefficients(state, index, *found)
+    assert np.all(losses(state, index, ktilde, alpha, eta, only_outside=False) < 1e-9)

@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from greedygp.dense import low_rank
-from greedygp.dense.low_rank import _independent, random_pivots
+from greedygp.dense.low_rank import _independent, factor_of_rows, random_pivots
 from greedygp.kernels import Constant, Gaussian, Linear
+from tolerances import assert_close
 
 
 def test_rows_of_nothing_but_rounding_are_not_independent():
@@ -65,3 +66,23 @@ def test_the_factor_of_a_kernel_of_lower_rank(Problem, kernel, dtype, duplicates
         K = problem.dense().K
         close = 2e-3 if dtype == np.float32 else 1e-8
         assert np.max(np.abs(K - factor.T @ factor)) < close * np.max(K)
+
+
+def test_rows_that_cholesky_can_tell_apart_are_all_used(Problem):
+    """What random pivots would leave out, too: little of the second row is its own."""
+    problem = Problem(n=30)
+    problem.X[7] = problem.X[3] + [1e-5, 0.0]
+    system, rows = problem.system(), np.array([3, 7, 12])
+    factor = factor_of_rows(system, rows, system.columns(rows))
+    assert factor.shape == (3, 30)
+    K = problem.dense().K
+    assert_close((factor.T @ factor)[np.ix_(rows, rows)], K[np.ix_(rows, rows)])
+
+
+def test_a_pivot_with_next_to_nothing_left_is_not_used(Problem):
+    """Next to the largest that was drawn, not to the smallest."""
+    problem = Problem(n=3, D=3, kernel=Linear(1.0))
+    problem.X[:] = [[1.0, 0.0, 0.0], [1.0, np.sqrt(4e-9), 0.0], [0.0, 0.0, 0.4]]
+    factor = random_pivots(problem.system(), 100, np.random.default_rng(0))
+    assert len(factor) == 2
+    assert_allclose(factor.T @ factor, problem.dense().K, atol=low_rank.LEAST_PIVOT)

@@ -177,6 +177,13 @@ def test_a_feature_that_is_ignored_has_no_relevance():
     assert_array_equal((ignoring + Constant()).relevances(D), [0.5, 0.0, 0.0])
 
 
+def test_categories_have_the_deviation_between_two_of_them_as_relevance():
+    kernel = Categorical(2.0, [0.5, 3.0], active_dims=[3, 1])
+    rows, zero = np.eye(4), np.zeros((1, 4))
+    one, three = (np.sqrt(2 * (2.0 - kernel(rows[[k]], zero)[0, 0])) for k in (1, 3))
+    assert_allclose(kernel.relevances(4), [0.0, one, 0.0, three], rtol=1e-12)
+
+
 def test_features_the_kernel_tells_apart():
     assert Gaussian().n_features is None
     assert (Gaussian() + Constant()).n_features is None

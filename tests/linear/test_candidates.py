@@ -145,3 +145,13 @@ def test_drift_is_noticed(problem):
     state.inverse += 1e-3 * np.abs(state.inverse).max()
     state.reestimate(0, 2.0 * state.zeta[0])
     assert state.drift > 1e-4
+
+
+def test_without_drift_nothing_is_computed_again(problem):
+    p = problem()
+    state = LinearState(p.dictionary, p.t)
+    candidates = AllCandidates(state)
+    run(FastSelection(state, candidates, GCV(p.rows, p.dof), 1e-6), Stopping(max_steps=8))
+    state.recompute()
+    assert candidates.check()
+    check(p, state, candidates, True)

@@ -48,6 +48,15 @@ def test_nothing_large_is_held(monkeypatch):
     assert d.grams.bytes <= 4 * 57 * 57
 
 
+@pytest.mark.parametrize("room", [True, False])
+def test_all_gram_rows_are_computed_where_they_just_fit(room):
+    Phi = np.random.default_rng(0).normal(size=(20, 57))
+    d = Dictionary.of_matrix(Phi, memory_limit=8 * 57 * 57 - (not room))
+    for j in range(10):
+        d.gram(j)
+    assert (d._whole is not None) == room
+
+
 def test_design_matrix_is_not_copied():
     Phi = np.random.default_rng(0).normal(size=(20, 7))
     d = Dictionary.of_matrix(Phi)

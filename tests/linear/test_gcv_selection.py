@@ -115,6 +115,20 @@ def test_the_paper_and_the_projection_choose_a_first_function(problem):
         assert selection.state.chosen == [int(np.argmax(share))]
 
 
+def test_the_paper_estimates_the_noise_every_five_actions(problem):
+    p = problem(seed=2, N=60)
+    algorithm = FastGCV(1e-6, start_from="paper")
+    selection = algorithm.start(p.dictionary, p.t)
+    held = []
+
+    def look(path):
+        held.append(selection.criterion.held)
+        return len(path) >= 17
+
+    algorithm.run(selection, look)
+    assert_array_equal(1 + np.flatnonzero(np.diff(held)), [5, 10, 15])
+
+
 # ------------------------------------------------------------------------------ what they reach
 
 

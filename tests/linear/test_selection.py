@@ -232,3 +232,34 @@ def test_exact_after_looking_again(problem):
 def test_coarser_algorithms_have_a_larger_tolerance():
     assert FastGCV(0.5, 5, 7, 9).coarser() == FastGCV(5.0, 5, 7, 9)
     assert FastRVM(0.5, noise_variance=0.1).coarser() == FastRVM(5.0, noise_variance=0.1)
+
+
+def test_no_end_is_believed_before_everything_was_computed_afresh(problem):
+    """After a single action, too."""
+    p = problem(seed=2, N=60)
+    algorithm = FastGCV(1e-6, start_from="empty")
+    selection = algorithm.start(p.dictionary, p.t)
+
+    def spoil(path):
+        if len(path) == 1:
+            selection.candidates.refresh()
+            selection.candidates.gamma[:] = 0.0  # as if all were in the span of the model
+        return len(path) >= 5
+
+    path = algorithm.run(selection, spoil)
+    assert path.reason == "callback"
+    assert [line[0] for line in path.steps[:2]] == ["add", "add"]
+
+
+def test_the_likely_next_additions_are_made_with_the_first(problem):
+    """Their Gram rows come from the same product."""
+    p = problem(seed=2, N=60)
+    selection = FastGCV(1e-6, start_from="empty").start(p.dictionary, p.t)
+    assert selection.done() is None
+    action = selection.propose()
+    gain = selection._outside.gain.copy()
+    selection.act(action)
+    likely = np.argsort(-gain)[: selection.candidates.likely_rows]
+    assert np.all(gain[likely] > selection.tol)
+    assert len(p.dictionary.grams) == len(likely) < 60
+    assert all(index in p.dictionary.grams for index in likely)

@@ -1,9 +1,11 @@
 """What every solver can do: be kept, and go on later."""
 
+import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from dense.problems import WAYS, make
+from tolerances import assert_close
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -28,3 +30,11 @@ def test_a_restored_solver_goes_on_bit_for_bit(Problem, way, p):
     for again in (second, third):
         assert_array_equal(again.alpha, first.alpha)
         assert_array_equal(again.gradient, first.gradient)
+
+
+@pytest.mark.parametrize("p", [1, 3])
+def test_the_mean_norm_is_a_root_mean_square(Problem, p):
+    """Over rows and right-hand sides."""
+    solver = Problem(n=24, p=p).solver("cg")
+    solver.step()
+    assert_close(solver.mean_norm, np.sqrt(np.mean(np.square(solver.gradient))))

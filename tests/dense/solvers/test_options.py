@@ -23,6 +23,12 @@ def test_default_sizes(n):
         assert size <= 100 or 8 * n * size <= options.PANEL_BYTES
 
 
+def test_a_block_has_a_tenth_of_the_rows():
+    """Between a smallest and a largest size."""
+    sizes = [options.default_block_size(n) for n in (2000, 5010, 7009, 9990, 50_000)]
+    assert sizes == [500, 501, 700, 999, 1000]
+
+
 def test_the_options_reach_the_solver(Problem):
     problem = Problem(n=40)
     assert problem.solver("bcd_cyclic", block_size=7).panel.shape == (7, 40)
