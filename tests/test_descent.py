@@ -4,7 +4,7 @@ import numpy as np
 import scipy.optimize
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedygp.descent import FARTHEST, LEAST_SLOPE, PAIRS, Descent, Memory
+from greedygp.descent import FARTHEST, LEAST_SLOPE, PAIRS, SPREAD, Descent, Memory
 
 WIDE = np.array([[-np.inf, np.inf]])
 
@@ -103,6 +103,42 @@ def test_a_memory_goes_on():
     new = len(run(Descent(elsewhere, np.zeros(12), bounds, Memory())))
     known = len(run(Descent(elsewhere, np.zeros(12), bounds, Memory([*memory.pairs]))))
     assert known < new
+
+
+def test_the_diagonal_by_its_definition():
+    """`sqrt(sum w s^2 / sum w y^2)` with `w = 0.8^age / s'y`, near `s'y / y'y` of the last pair."""
+    rng = np.random.default_rng(0)
+    stiffness, memory = np.array([1.0, 2.0, 5.0, 1e6, 1.0]), Memory()
+    for _ in range(3):
+        step = np.append(rng.normal(size=4), 0.0)  # the last coordinate stays at its bound
+        memory.note(step, stiffness * step)
+    (*_, (last, bent)) = memory.pairs
+    usual = (last @ bent) / (bent @ bent)
+    expected = []
+    for i in range(5):
+        above = below = 0.0
+        for age, (step, change) in enumerate(reversed(memory.pairs)):
+            weight = 0.8**age / (step @ change)
+            above, below = above + weight * step[i] ** 2, below + weight * change[i] ** 2
+        value = np.sqrt(above / below) if below else usual
+        expected.append(min(max(value, usual / SPREAD), usual * SPREAD))
+    assert_allclose(memory.diagonal(), expected, rtol=1e-12)
+    assert_allclose(memory.diagonal()[:3], usual * SPREAD)  # the stiff coordinate decides `usual`
+    assert_allclose(memory.diagonal()[4], usual)
+
+
+def test_a_diagonal_makes_a_bowl_of_unequal_sides_easier(monkeypatch):
+    rng = np.random.default_rng(0)
+    stiffness = np.geomspace(1.0, 300.0, 60)
+    start, bounds = rng.normal(size=60), np.repeat(WIDE, 60, axis=0)
+
+    def evaluations():
+        descent = Descent(bowl(stiffness, np.zeros(60)), start, bounds, Memory())
+        return len(run(descent, 200))
+
+    with_diagonal = evaluations()
+    monkeypatch.setattr("greedygp.descent.SPREAD", 1.0)  # one number for all coordinates
+    assert with_diagonal < 0.8 * evaluations()
 
 
 def test_the_last_pairs_are_kept_and_a_copy_does_not_change():

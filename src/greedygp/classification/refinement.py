@@ -29,7 +29,7 @@ from greedygp.rounds import OPTIMISER_TOL
 __all__ = ["Refined", "refine"]
 
 HELD_OUT = 0.2  # share of the rows outside the basis
-PATIENCE = 15  # iterations without a better loss of the rows held out
+PATIENCE = 15  # evaluations without a better loss of the rows held out
 MEANS = 30.0  # largest |m|
 LOG_PRECISIONS = (-14.0, 4.0)
 

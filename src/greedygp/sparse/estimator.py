@@ -73,7 +73,7 @@ class SparseGPRegressor(
         information gain, nothing.
     approximation : {"auto", "fitc", "dtc", "sor"}
         What is neglected; see the user guide. "auto": where the basis is refined by `nlgpp`, FITC
-        goes 15 iterations, then FITC and DTC go on from there for 5 each, and the one that
+        goes 15 iterations, then FITC and DTC go on from there for 3 each, and the one that
         predicts left-out rows better stays; DTC with the objective `vfe`; else FITC. The basis is
         chosen by DTC's formulas, and `path_` holds their values, except that under "fitc" the
         criteria `nlml`, `loo_cve`, `nlgpp` and `gpe` are FITC's own (slow) unless the basis is
@@ -109,7 +109,7 @@ class SparseGPRegressor(
         of two such subsets).
     max_iter : int
         The most iterations of the optimiser in a round. Where the basis is refined it ends before,
-        after 30 or more, if ten iterations together gain less than 0.01 nats a row, or less than
+        after 30 or more, if nine iterations together gain less than 0.01 nats a row, or less than
         what chance does to a mean over that many rows.
     refine_basis : bool
         Whether the last round moves the basis inputs, together with the hyperparameters. The

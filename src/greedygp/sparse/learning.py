@@ -37,7 +37,7 @@ __all__ = ["TRIAL_ITERATIONS", "Learner", "Schedule", "SparseLearnt"]
 
 PREPARING_ITERATIONS = 20  # of the rounds before the one that refines
 TRIAL_ITERATIONS = 15  # of each way to learn, where they are compared
-BRANCH_ITERATIONS = 5  # of each approximation, after the trial of the first one
+BRANCH_ITERATIONS = 3  # of each approximation, after the trial of the first one
 TRIAL_MARGIN = 0.003  # nats per row by which another approximation than the first must be better
 FEWEST_ITERATIONS = 20  # before it is looked at how much they gain, where nothing is compared
 LOST = 3.0  # times the noise of the start: the bound may have taken structure for noise

@@ -32,7 +32,8 @@ from greedygp.sparse.passes import StreamedObjective
 
 __all__ = ["BOUND", "Schedule", "Search", "Watch"]
 
-LITTLE = 0.01  # nats per row: less is too little a gain of several iterations to go on
+LITTLE = 0.01  # nats per row: less is too little a gain of `WINDOW` iterations to go on
+WINDOW = 9
 REACH = 100.0  # the largest factor by which a round may change a kernel parameter
 MARGIN = 0.1  # how far beyond the data basis inputs may go, in units of a feature's range
 GUARD_GROWTH = 10.0  # how fast the guard's weight rises with m D / n
@@ -204,6 +205,7 @@ class Search:
             keep_if_interrupted=True,
             memory=memory,
             little=little * self.nats_per_row,
+            window=WINDOW,
         )
 
     def _arguments(self, point: Point) -> tuple[Kernel, float, Array]:
