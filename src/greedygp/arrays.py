@@ -353,8 +353,12 @@ class Backend(Arithmetic):
 
     @contextmanager
     def threads_over_blocks(self) -> Iterator[None]:
-        """While this lasts, threads belong to :meth:`map`, and each of them calls a serial BLAS."""
-        if self.threads == 1:
+        """While this lasts, threads belong to :meth:`map`, and each of them calls a serial BLAS.
+
+        Beside an accelerator the host has small matrices only, for which threads wait longer than
+        they work.
+        """
+        if self.threads == 1 and not self.is_accelerator:
             yield
             return
         with serial_blas(self.threads):

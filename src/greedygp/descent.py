@@ -4,10 +4,11 @@ A step goes along `-H g`, where H is what the last pairs of steps `s` and change
 of the inverse curvature (Nocedal's two loops). They begin with a diagonal, since hyperparameters
 and the inputs of a basis differ in their curvature by orders of magnitude: coordinate i has
 `sqrt(sum w s_i^2 / sum w y_i^2)`, where a pair weighs `w = 1 / s'y`, older ones less. It stays
-within a factor of `SPREAD` of `s'y / y'y` of the last pair, the usual number for all coordinates,
-with which as close a value took half as many evaluations again. A step is shortened by a parabola until the value has fallen enough (Armijo). The very first step has length
-one, and in no later one a coordinate moves farther than `FARTHEST`: after a step or two little is
-known of the curvature, and a long step may end on a plateau where nothing is explained.
+within a factor of `SPREAD` of `s'y / y'y` of the last pair, which is what all coordinates usually
+have; that took half as many evaluations again. A step is shortened by a parabola until the value
+has fallen enough (Armijo). The very first step has length one, and in no later one a coordinate
+moves farther than `FARTHEST`: after a step or two little is known of the curvature, and a long step
+may end on a plateau where nothing is explained.
 Coordinates at a bound to which the slope pushes them stay there, the others are clipped.
 
 The pairs are in a :class:`Memory`. Another descent may begin with a copy of it, where its function

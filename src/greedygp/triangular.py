@@ -28,7 +28,13 @@ import scipy.linalg
 from scipy.linalg import cython_blas
 from scipy.linalg.lapack import dtrtri
 
-__all__ = ["inverted_blocks", "solve_by_products", "solve_in_place", "symmetric_product", "triangle_product"]
+__all__ = [
+    "inverted_blocks",
+    "solve_by_products",
+    "solve_in_place",
+    "symmetric_product",
+    "triangle_product",
+]
 
 BLOCK = 48  # rows of a diagonal block
 BLOCK_OF_PRODUCTS = 64  # of one whose inverse is used
