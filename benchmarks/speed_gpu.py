@@ -134,7 +134,10 @@ def line(name: str, rows: int, on: Device, model: Any) -> None:
 
 def by_criterion(on: Device, sizes: Sequence[int]) -> None:
     """Print the seconds of selecting a basis of all rows, and of learning from all of them."""
-    sparse(criterion="nlgpp", learning_rows=None).fit(*map(on, problem(SMALL_ROWS)[:2]))
+    small = [on(part) for part in problem(SMALL_ROWS)[:2]]
+    for criterion in CRITERIA:  # torch compiles its kernels
+        sparse(criterion=criterion, **GIVEN).fit(*small)
+    sparse(criterion="random", learning_rows=None).fit(*small)
     print(
         f"All rows select {BASIS} of themselves (59 candidates a step, DTC, hyperparameters given)."
         "\n\n| rows | criterion | selection, s | fit, s | basis | rounding met | peak GiB |\n"

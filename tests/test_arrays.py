@@ -474,6 +474,15 @@ class TestLimits:
             with threaded(1).threads_over_blocks():
                 assert blas_threads() == before
 
+    @pytest.mark.parametrize("accelerator", [False, True])
+    def test_the_host_is_serial_beside_an_accelerator(self, monkeypatch, accelerator):
+        monkeypatch.setattr(Backend, "is_accelerator", accelerator)
+        with threadpool_limits(2, user_api="blas"):
+            before = blas_threads()
+            with threaded(1).serial_host():
+                assert blas_threads() == ([1] * len(before) if accelerator else before)
+            assert blas_threads() == before
+
     @pytest.mark.parametrize("limit", [1, 2])
     def test_the_number_of_threads_is_that_of_blas(self, limit):
         with threadpool_limits(limit, user_api="blas"):

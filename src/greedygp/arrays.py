@@ -353,13 +353,21 @@ class Backend(Arithmetic):
 
     @contextmanager
     def threads_over_blocks(self) -> Iterator[None]:
-        """While this lasts, threads belong to :meth:`map`, and each of them calls a serial BLAS.
-
-        Beside an accelerator the host has small matrices only, for which threads wait longer than
-        they work.
-        """
-        if self.threads == 1 and not self.is_accelerator:
+        """While this lasts, threads belong to :meth:`map`, and each of them calls a serial BLAS."""
+        if self.threads == 1:
             yield
             return
         with serial_blas(self.threads):
+            yield
+
+    @contextmanager
+    def serial_host(self) -> Iterator[None]:
+        """While this lasts, BLAS beside an accelerator is serial: for few rows on the host.
+
+        Its many cores would wait for each other longer than they work.
+        """
+        if not self.is_accelerator:
+            yield
+            return
+        with serial_blas(1):
             yield

@@ -158,10 +158,11 @@ class SparseFit:
                 random_state=self.rng,
             )
 
-        if noise_may_vary(options):
-            found, self.data = learn_with_flags(learn, self.data, self.deadline, self.rng)
-        else:
-            found = learn(self.data)
+        with self.data.backend.serial_host():
+            if noise_may_vary(options):
+                found, self.data = learn_with_flags(learn, self.data, self.deadline, self.rng)
+            else:
+                found = learn(self.data)
         return found.point, found.value
 
     # --- selection -----------------------------------------------------------------------------
