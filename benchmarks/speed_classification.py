@@ -3,15 +3,10 @@
     python -m benchmarks.speed_classification            # 4,000 rows, then 100,000
     python -m benchmarks.speed_classification --small    # 4,000 rows only
     python -m benchmarks.speed_classification --write    # to docs/results/, too
-    python -m benchmarks.speed_classification --threads  # what a second thread of BLAS gives
 
 Prints the time of an adaptive selection with one candidate a step; the time of a `validation`
 selection beside its floor (the same matrix products and kernel blocks, and as many evaluations of
 `log_ndtr`, with nothing else); and time and peak memory of a large selection.
-
-With `--threads`: a fit of regression, a selection and a fit of classification on one thread and on
-two, in turns, and the speed-up beside that of two bare products. The clock counts, so nothing else
-should run.
 """
 
 from __future__ import annotations
@@ -19,21 +14,16 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-import warnings
-from collections.abc import Callable
 
 import numpy as np
 from scipy.special import log_ndtr
-from threadpoolctl import threadpool_limits
 
 from benchmarks.printed_page import also_on_a_page
-from greedygp import SparseGPClassifier, SparseGPRegressor
 from greedygp.classification.criteria import CRITERIA
 from greedygp.classification.data import LabelledRows
 from greedygp.classification.hyperparameters import LatentPoint
 from greedygp.classification.selection import GreedyClassifier, grow
 from greedygp.classification.state import ClassificationState
-from greedygp.exceptions import ModelAdvice
 from greedygp.greedy import Stopping
 from greedygp.kernels import Gaussian
 from greedygp.threads import serial_blas
@@ -94,11 +84,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="leave out the large selection")
     parser.add_argument("--repeat", type=int, default=5, help="the best of so many runs is printed")
     parser.add_argument("--write", action="store_true", help="write the page, too")
-    parser.add_argument("--threads", action="store_true", help="two threads against one, only")
     arguments = parser.parse_args()
-    if arguments.threads:
-        compare_threads(arguments.repeat)
-        return
     title = "Speed of selection for classification"
     with also_on_a_page("speed_classification", title, arguments.write, verbatim=True):
         measure(arguments)
@@ -124,53 +110,6 @@ def measure(arguments: argparse.Namespace) -> None:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(f"{LARGE_ROWS} rows, {LARGE_BASIS} basis vectors, adaptive, 2 candidates")
         print(f"  {wall:.1f} s ({cpu:.1f}), peak memory {peak:.2f} GiB  targets 60 s, 2 GiB")
-
-
-def threaded_work() -> dict[str, Callable[[], object]]:
-    """Return what is timed on one thread and on two."""
-    rng = np.random.default_rng(0)
-    rows, basis = rng.normal(size=(300, 5000)), rng.normal(size=(300, 300))
-    X, labels = crescents(1000)
-    wide = rng.normal(size=(5000, 8))
-    y = np.sin(wide[:, 0]) + 0.2 * rng.normal(size=len(wide))
-    selection = {"kernel": Gaussian(1.0, 2.5), "noise_variance": 0.04, "objective": None}
-
-    def products() -> None:
-        for _ in range(10):
-            rows @ rows.T
-            basis @ rows
-
-    return {
-        "bare products": products,
-        "fit of regression": lambda: SparseGPRegressor(max_basis=100, random_state=0).fit(
-            wide[:2000], y[:2000]
-        ),
-        "selection": lambda: SparseGPRegressor(
-            criterion="nlgpp", max_basis=150, patience=None, random_state=0, **selection
-        ).fit(wide, y),
-        "fit of classification": lambda: SparseGPClassifier(max_basis=300, random_state=0).fit(
-            X, labels
-        ),
-    }
-
-
-def compare_threads(repeats: int) -> None:
-    """Print the seconds on one thread and on two, the best of so many, and their ratio."""
-    warnings.simplefilter("ignore", ModelAdvice)
-    work = threaded_work()
-    seconds: dict[tuple[str, int], list[float]] = {}
-    for _ in range(repeats):
-        for name, function in work.items():
-            for threads in (1, 2):
-                with threadpool_limits(threads, user_api="blas"):
-                    begin = time.perf_counter()
-                    function()
-                    seconds.setdefault((name, threads), []).append(time.perf_counter() - begin)
-    print(f"{'':22s}  1 thread  2 threads  speed-up  of that of products")
-    bare = min(seconds["bare products", 1]) / min(seconds["bare products", 2])
-    for name in work:
-        one, two = (min(seconds[name, threads]) for threads in (1, 2))
-        print(f"{name:22s}  {one:8.3f}  {two:9.3f}  {one / two:8.2f}  {one / two / bare:8.2f}")
 
 
 def best(runs) -> tuple[float, float]:
