@@ -4,7 +4,8 @@ The objective is `nlgpp` with the guard, with free basis inputs, as a default fi
 is the same multiply-adds at the speed of the machine's best matrix product, measured in the same
 run. With n rows, m basis vectors and D features a value and gradient needs
 
-    n m^2 / 2 each for V, V V', Z, Z diag(eta) Z', Z diag(kappa) Z' and two solves that lead back,
+    n m^2 / 2 each for V, V V', Z, Z diag(eta) Z', Z diag(kappa) Z' and the two ways back through
+      the factors of V and Z (those of V are solves, those of Z products with a triangle),
     n m^2 for H Z,                                                   4.5 n m^2 in all,
     n m (2 D + 2) for the kernel's distances and for the contraction of its gradient.
 
@@ -29,6 +30,7 @@ from greedygp.arrays import Backend
 from greedygp.kernels import Gaussian
 from greedygp.sparse.objectives import SparseObjective
 from greedygp.threads import serial_blas
+from greedygp.triangular import triangle_product
 
 D = 8
 CASES = {(10_000, 500): 1.6, (10_000, 200): 2.0, (2_000, 100): 2.5}  # (n, m): target
@@ -78,6 +80,10 @@ class Products:
             "solve": (lambda: backend.solve_lower(factor, rows, out=out), half),
             "solve, transposed": (
                 lambda: backend.solve_lower(factor, rows, transposed=True, out=out),
+                half,
+            ),
+            "product with a triangle": (
+                lambda: triangle_product(factor, rows, out, backend.matmul, lower=True),
                 half,
             ),
             "product with itself": (lambda: backend.matmul(rows, rows.T), half),
