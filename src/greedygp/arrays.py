@@ -95,15 +95,35 @@ class Backend(Arithmetic):
 
         A device is waited for once: they travel together.
         """
+        return self.on_their_way(*arrays)()
+
+    def on_their_way(self, *arrays: Array) -> Callable[[], tuple[np.ndarray, ...]]:
+        """Begin to bring small arrays to the host; return what waits for them and gives them.
+
+        A GPU can work on what is asked of it in between.
+        """
         if not self._is_torch:
-            return tuple(to_numpy(array).astype(np.float64, copy=False) for array in arrays)
+            found = tuple(to_numpy(array).astype(np.float64, copy=False) for array in arrays)
+            return lambda: found
         flat = [self.as_float64(self.xp.asarray(array)).reshape(-1) for array in arrays]
-        together = to_numpy(flat[0] if len(flat) == 1 else self.xp.cat(flat))
-        found, end = [], 0
-        for part, array in zip(flat, arrays, strict=True):
-            start, end = end, end + part.shape[0]
-            found.append(together[start:end].reshape(array.shape))
-        return tuple(found)
+        together = flat[0] if len(flat) == 1 else self.xp.cat(flat)
+        arrived = None
+        if self._is_cuda:
+            held = self._library.empty(together.shape, dtype=together.dtype, pin_memory=True)
+            together = held.copy_(together, non_blocking=True)
+            arrived = self._library.cuda.Event()
+            arrived.record(self._library.cuda.current_stream(self.device))
+
+        def wait() -> tuple[np.ndarray, ...]:
+            if arrived is not None:
+                arrived.synchronize()
+            numbers, found, end = to_numpy(together), [], 0
+            for part, array in zip(flat, arrays, strict=True):
+                start, end = end, end + part.shape[0]
+                found.append(numbers[start:end].reshape(array.shape))
+            return tuple(found)
+
+        return wait
 
     def empty(self, shape: tuple[int, ...]) -> Array:
         """Return an uninitialised array."""

@@ -18,6 +18,7 @@ Kept candidates follow the basis: when a row (zeta, v) has entered, `advance` up
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,7 @@ __all__ = [
     "evaluate_one",
     "fill_kernel_rows",
     "make_buffers",
+    "nothing",
 ]
 
 
@@ -144,6 +146,10 @@ def make_buffers(state: SparseState, count: int) -> list[Array]:
     return state.rows.map(lambda block: state.backend.empty((count, block.width)), light=True)
 
 
+def nothing() -> None:
+    """Do nothing while others are waited for."""
+
+
 def evaluate(
     state: SparseState,
     index: np.ndarray,
@@ -153,6 +159,7 @@ def evaluate(
     with_residual: bool,
     buffers: tuple[list[Array], list[Array]],
     kernel_rows_ready: bool = False,
+    meanwhile: Callable[[], None] = nothing,
 ) -> Candidates:
     """Compute the state of fresh candidates.
 
@@ -169,6 +176,8 @@ def evaluate(
         Where base rows (and one row more) and residual rows are written.
     kernel_rows_ready : bool
         Whether the first of them hold the kernel's values already.
+    meanwhile : callable
+        Called, for the stable form, before the host waits for what a device computes.
     """
     stable = state.keep_v or not from_rows
     if stable and not state.keep_v:
@@ -180,7 +189,7 @@ def evaluate(
     prior = state.kernel.diag(wide)
     if stable:
         nu = _nu(state, index, inputs, from_rows)
-        found = _stable(state, index, inputs, prior, nu, buffers[0], base)
+        found = _stable(state, index, inputs, prior, nu, buffers[0], base, meanwhile)
     else:
         found = _direct(state, index, inputs, prior, buffers[0], base)
     if with_residual:
@@ -244,7 +253,7 @@ def _nu(state, index, inputs, from_rows) -> Array:
     return state.backend.asarray(nu, state.backend.float64)
 
 
-def _stable(state, index, inputs, prior, nu, buffers, base) -> Candidates:
+def _stable(state, index, inputs, prior, nu, buffers, base, meanwhile) -> Candidates:
     backend, m = state.backend, state.size
     coefficients = backend.asarray(nu)
 
@@ -256,8 +265,9 @@ def _stable(state, index, inputs, prior, nu, buffers, base) -> Candidates:
         z = _products_with_z(state, block, buffers[block.number], len(index))
         return z, backend.dots(rows, rows), backend.matmul(rows, block.row_yt.T)
 
-    sums = add_up(state.rows.map(phase))
-    prior, nu, z, base2, targets = backend.to_host(prior, nu, *sums)
+    wait = backend.on_their_way(prior, nu, *add_up(state.rows.map(phase)))
+    meanwhile()
+    prior, nu, z, base2, targets = wait()
     z = _checked(state, z, len(index))
     e2 = prior - np.sum(nu * nu, axis=1)
     d2 = e2 + base2 - np.sum(z * z, axis=1)

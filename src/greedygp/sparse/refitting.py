@@ -8,13 +8,20 @@ and the best few (with `working_set=None` all) are scored exactly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from greedygp.arrays import Array
-from greedygp.sparse.candidates import Candidates, evaluate, fill_kernel_rows, make_buffers
+from greedygp.sparse.candidates import (
+    Candidates,
+    evaluate,
+    fill_kernel_rows,
+    make_buffers,
+    nothing,
+)
 from greedygp.sparse.forward import CHUNK, NOTHING, SparseSelector
 from greedygp.sparse.pool import CandidateCache
 from greedygp.sparse.row_state import SparseRows
@@ -90,9 +97,15 @@ class RefittingSelector(SparseSelector):
         self._fresh, self._fresh_scores = None, np.empty(0)
         parts = []
         batches = self._batches()
+        # A device can begin with the next step's while the host looks at this one's: where nobody
+        # leaves the pool or comes back to it in between.
+        at_once = self.state.backend.is_accelerator and self.state.keep_v
         for batch in batches:
-            self._fresh = self._evaluate(batch)
-            self._upcoming = self._prepare_next()
+            if at_once:
+                self._fresh = self._evaluate(batch, self._prepare_next)
+            else:
+                self._fresh = self._evaluate(batch)
+                self._prepare_next()
             parts.append(self._score(self._fresh))
         if not parts:
             return NOTHING
@@ -142,20 +155,20 @@ class RefittingSelector(SparseSelector):
 
         self.state.rows.map(fill, light=True)
 
-    def _prepare_next(self) -> _Batch | None:
+    def _prepare_next(self) -> None:
         """Draw the next step's candidates and begin to compute their kernel rows.
 
         Where few are left they are drawn when their step comes: it matters then who exactly has
         left the pool and who has come back to it.
         """
-        size = self.working_set
+        size, self._upcoming = self.working_set, None
         if size is None or size > CHUNK or len(self.pool) < 3 * size + self.cache.capacity:
-            return None
+            return
         index = self.pool.draw(size)
         batch = _Batch(index, self._take_inputs(index))
         batch.buffers = self._spare_buffers(len(index))
         batch.rows = fill_kernel_rows(self.state, batch.inputs, batch.buffers)
-        return batch
+        self._upcoming = batch
 
     def _spare_buffers(self, count: int) -> list[Array]:
         """Return the base buffers that the present candidates are not in."""
@@ -165,7 +178,7 @@ class RefittingSelector(SparseSelector):
             buffers = self._base_buffers[0] = make_buffers(self.state, count + 1)
         return buffers
 
-    def _evaluate(self, batch: _Batch) -> Candidates:
+    def _evaluate(self, batch: _Batch, meanwhile: Callable[[], None] = nothing) -> Candidates:
         count = len(batch.index)
         if self.criterion.needs_residual and self._residual_buffers is None:
             self._residual_buffers = make_buffers(self.state, count)
@@ -182,6 +195,7 @@ class RefittingSelector(SparseSelector):
                 with_residual=self.criterion.needs_residual,
                 buffers=(batch.buffers, self._residual_buffers or []),
                 kernel_rows_ready=ready,
+                meanwhile=meanwhile,
             )
 
         found = run(ready)
