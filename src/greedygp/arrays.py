@@ -24,7 +24,15 @@ import numpy as np
 import scipy.linalg
 
 from greedygp.arithmetic import Arithmetic
-from greedygp.namespaces import Array, as_array, detached, is_foreign, namespace, to_numpy
+from greedygp.namespaces import (
+    Array,
+    apart,
+    as_array,
+    detached,
+    is_foreign,
+    namespace,
+    to_numpy,
+)
 from greedygp.threads import Background, serial_blas, thread_count
 from greedygp.triangular import (
     inverted_blocks,
@@ -95,35 +103,34 @@ class Backend(Arithmetic):
 
         A device is waited for once: they travel together.
         """
-        return self.on_their_way(*arrays)()
+        if not self._is_torch:
+            return tuple(to_numpy(array).astype(np.float64, copy=False) for array in arrays)
+        return apart(to_numpy(self._together(arrays)), arrays)
 
     def on_their_way(self, *arrays: Array) -> Callable[[], tuple[np.ndarray, ...]]:
         """Begin to bring small arrays to the host; return what waits for them and gives them.
 
-        A GPU can work on what is asked of it in between.
+        A GPU can begin in between with what is asked of it then.
         """
-        if not self._is_torch:
-            found = tuple(to_numpy(array).astype(np.float64, copy=False) for array in arrays)
+        if not self._is_cuda:
+            found = self.to_host(*arrays)
             return lambda: found
-        flat = [self.as_float64(self.xp.asarray(array)).reshape(-1) for array in arrays]
-        together = flat[0] if len(flat) == 1 else self.xp.cat(flat)
-        arrived = None
-        if self._is_cuda:
-            held = self._library.empty(together.shape, dtype=together.dtype, pin_memory=True)
-            together = held.copy_(together, non_blocking=True)
-            arrived = self._library.cuda.Event()
-            arrived.record(self._library.cuda.current_stream(self.device))
+        together, torch = self._together(arrays), self._library
+        held = torch.empty(together.shape, dtype=together.dtype, pin_memory=True)
+        held.copy_(together, non_blocking=True)
+        arrived = torch.cuda.Event()
+        arrived.record(torch.cuda.current_stream(self.device))
 
         def wait() -> tuple[np.ndarray, ...]:
-            if arrived is not None:
-                arrived.synchronize()
-            numbers, found, end = to_numpy(together), [], 0
-            for part, array in zip(flat, arrays, strict=True):
-                start, end = end, end + part.shape[0]
-                found.append(numbers[start:end].reshape(array.shape))
-            return tuple(found)
+            arrived.synchronize()
+            return apart(held.numpy(), arrays)
 
         return wait
+
+    def _together(self, arrays: Sequence[Array]) -> Array:
+        """Return all numbers of some tensors, in float64, as one vector."""
+        flat = [self.as_float64(self.xp.asarray(array)).reshape(-1) for array in arrays]
+        return flat[0] if len(flat) == 1 else self.xp.cat(flat)
 
     def empty(self, shape: tuple[int, ...]) -> Array:
         """Return an uninitialised array."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import array_api_compat
@@ -9,7 +11,7 @@ import numpy as np
 
 Array = Any
 
-__all__ = ["Array", "as_array", "detached", "is_foreign", "namespace", "to_numpy"]
+__all__ = ["Array", "apart", "as_array", "detached", "is_foreign", "namespace", "to_numpy"]
 
 
 def namespace(*arrays: Array) -> Any:
@@ -39,3 +41,13 @@ def is_foreign(value: Any) -> bool:
 def as_array(values: Any) -> Array:
     """Return an array of any library as it is, and anything else as NumPy."""
     return values if array_api_compat.is_array_api_obj(values) else np.asarray(values)
+
+
+def apart(together: np.ndarray, arrays: Sequence[Array]) -> tuple[np.ndarray, ...]:
+    """Return the parts of a vector that have the shapes of the arrays, one after the other."""
+    found, end = [], 0
+    for array in arrays:
+        shape = tuple(array.shape)
+        start, end = end, end + math.prod(shape)
+        found.append(together[start:end].reshape(shape))
+    return tuple(found)
