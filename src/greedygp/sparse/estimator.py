@@ -109,7 +109,7 @@ class SparseGPRegressor(
         of two such subsets).
     max_iter : int
         The most iterations of the optimiser in a round. Where the basis is refined it ends before,
-        after 30 or more, if nine iterations together gain less than 0.01 nats a row, or less than
+        after 27 or more, if nine iterations together gain less than 0.01 nats a row, or less than
         what chance does to a mean over that many rows.
     refine_basis : bool
         Whether the last round moves the basis inputs, together with the hyperparameters. The
