@@ -225,8 +225,22 @@ def seconds(suite: Suite, records: Sequence[Record]) -> list[str]:
         "Of the runs that all sparse GPs have, those with few runs left out:",
         "",
         *(f"- {line}" for line in lines),
+        *_at_other_times(suite, records),
         "",
     ]
+
+
+def _at_other_times(suite: Suite, records: Sequence[Record]) -> list[str]:
+    """Which sparse GPs were not run in turns with ours: their seconds are of another machine."""
+    states = {name: {r.get("code") for r in records if r["method"] == name} for name in SPARSE}
+    others = [
+        title_of(suite, name)
+        for name, state in states.items()
+        if state and name != OURS and not state & states[OURS]
+    ]
+    if not others:
+        return []
+    return [f"- Run at another time, perhaps on a slower machine: {', '.join(others)}."]
 
 
 def _totals(suite: Suite, records: Sequence[Record], metrics: Sequence[str]) -> str:

@@ -298,6 +298,21 @@ def test_the_page_of_few_runs_and_failures(small_suite, tmp_path):
     assert "- failed: boston, gpflow_sgpr, partition 0: NaN" in text
 
 
+def test_seconds_of_another_time_are_told_apart(small_suite):
+    records = made_up_records(small_suite)
+    for record in records:
+        record["code"] = "now" if record["method"] in (OURS, "gpflow_sgpr") else None
+    (line,) = (line for line in findings.seconds(small_suite, records) if "another time" in line)
+    sparse = {record["method"] for record in records} & set(findings.SPARSE)
+    titles = [m.title for m in small_suite.methods if m.name in sparse]
+    assert [t for t in titles if t in line] == [
+        t for t in titles if t not in ("greedygp", "GPflow SGPR")
+    ]
+    for record in records:
+        record["code"] = "now"
+    assert not any("another time" in line for line in findings.seconds(small_suite, records))
+
+
 def test_what_one_partition_cannot_tell_is_said(small_suite):
     records = made_up_records(small_suite, repeats=1)
     count = findings.density_count_with_boosted(small_suite, records)
