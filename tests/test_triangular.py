@@ -16,6 +16,7 @@ from greedygp.triangular import (
     inverted_blocks,
     solve_by_products,
     solve_in_place,
+    triangle_product,
 )
 from tolerances import assert_close
 
@@ -178,3 +179,29 @@ def test_products_lose_no_digits_of_an_ill_conditioned_factor(transposed):
     left = right - square @ found
     size = np.abs(square) @ np.abs(found) + np.abs(right)
     assert np.max(np.abs(left) / size) < 1e-13
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("m", [1, 31, 33, 200])
+def test_the_product_of_a_triangle_leaves_out_zeros_only(m, lower):
+    """Bands that end within the triangle, at its end, and one that is all of it."""
+    rng = np.random.default_rng(m)
+    square, right = rng.normal(size=(m, m)), rng.normal(size=(m, 9))
+    triangle = np.tril(square) if lower else np.triu(square)
+    out = np.full((m, 9), np.nan)
+    triangle_product(triangle, right, out, Backend(out).matmul, lower=lower)
+    assert_close(out, triangle @ right)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_an_inverse_is_applied_as_a_solve_is(dtype, transposed):
+    factor, right = problem(60, 9)
+    factor, right = factor / 5.0, right.astype(dtype)
+    out = np.empty_like(right)
+    Backend(right).apply_inverse(
+        factor, np.linalg.inv(factor), right, transposed=transposed, out=out
+    )
+    expected = np.linalg.solve(factor.T if transposed else factor, right.astype(np.float64))
+    scale = np.max(np.abs(expected))
+    assert_allclose(out, expected, atol=(1e-4 if dtype == np.float32 else 1e-9) * scale)
