@@ -6,8 +6,8 @@
 
 The rates (multiply-adds of products and of triangular solves, exponentials; one thread) are
 measured when the program starts. For each row and m basis vectors, a posterior takes m^2 / 2
-multiply-adds of either kind, a value and gradient by a leave-one-out measure 2 m^2 of solves and
-4.6 m^2 of products; see docs/cost_model.md.
+multiply-adds of either kind, a value and gradient by a leave-one-out measure 1.5 m^2 of solves and
+4.5 m^2 of products; see docs/cost_model.md.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Cost:
 
     @property
     def gradient(self) -> float:
-        return self._seconds(2.0, 4.6, PASSES)
+        return self._seconds(1.5, 4.5, PASSES)
 
     def _seconds(self, solves: float, products: float, passes: int) -> float:
         """Return seconds of so many m^2 multiply-adds a row."""

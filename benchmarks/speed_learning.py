@@ -5,7 +5,7 @@ is the same multiply-adds at the speed of the machine's best matrix product, mea
 run. With n rows, m basis vectors and D features a value and gradient needs
 
     n m^2 / 2 each for V, V V', Z, Z diag(eta) Z', Z diag(kappa) Z' and the two ways back through
-      the factors of V and Z (those of V are solves, those of Z products with a triangle),
+      the factors of V and Z (V is a solve, the other three are products with a triangle),
     n m^2 for H Z,                                                   4.5 n m^2 in all,
     n m (2 D + 2) for the kernel's distances and for the contraction of its gradient.
 
@@ -30,7 +30,7 @@ from greedygp.arrays import Backend
 from greedygp.kernels import Gaussian
 from greedygp.sparse.objectives import SparseObjective
 from greedygp.threads import serial_blas
-from greedygp.triangular import triangle_product
+from greedygp.triangular import multiply_in_place
 
 D = 8
 CASES = {(10_000, 500): 1.6, (10_000, 200): 2.0, (2_000, 100): 2.5}  # (n, m): target
@@ -70,6 +70,8 @@ class Products:
         self.square = rng.standard_normal((m, m))
         spread = rng.standard_normal((m, 2 * m))
         self.factor = np.linalg.cholesky(spread @ spread.T / m)
+        # Of norm one, so that no product grows when it is repeated.
+        self.triangle = self.factor / np.linalg.norm(self.factor, 2)
 
     def all(self) -> dict[str, tuple[Callable[[], object], float]]:
         """Return each product by its name, with its multiply-adds."""
@@ -78,17 +80,21 @@ class Products:
         return {
             "matrix product": (lambda: backend.matmul(self.square, rows, out=out), 2 * half),
             "solve": (lambda: backend.solve_lower(factor, rows, out=out), half),
-            "solve, transposed": (
-                lambda: backend.solve_lower(factor, rows, transposed=True, out=out),
+            "product with a triangle": (
+                lambda: multiply_in_place(self.triangle, False, out),
                 half,
             ),
-            "product with a triangle": (
-                lambda: triangle_product(factor, rows, out, backend.matmul, lower=True),
+            "product with a triangle, transposed": (
+                lambda: multiply_in_place(self.triangle, True, out),
                 half,
             ),
             "product with itself": (lambda: backend.matmul(rows, rows.T), half),
-            "weighted product with itself": (
-                lambda: backend.weighted_product(rows, self.weights),
+            "product with itself, weights of one sign": (
+                lambda: backend.weighted_product(rows, abs(self.weights), out),
+                half,
+            ),
+            "the same, of both signs": (
+                lambda: backend.weighted_product(rows, self.weights, out),
                 half,
             ),
         }

@@ -1,4 +1,4 @@
-"""Triangular solves in place: any layout, with and without BLAS's routine at hand."""
+"""Triangular solves and products in place: any layout, with and without BLAS's routines at hand."""
 
 import threading
 
@@ -14,9 +14,11 @@ from greedygp.triangular import (
     FEWEST_COLUMNS,
     FEWEST_ROWS,
     inverted_blocks,
+    multiply_in_place,
     solve_by_products,
     solve_in_place,
     triangle_product,
+    weighted_gram,
 )
 from tolerances import assert_close
 
@@ -24,7 +26,7 @@ from tolerances import assert_close
 @pytest.fixture(params=["routine", "wrapper"])
 def way(request, monkeypatch):
     if request.param == "wrapper":
-        monkeypatch.setattr(triangular, "_dtrsm", lambda: None)
+        monkeypatch.setattr(triangular, "_routine", lambda name: None)
 
 
 def problem(m=5, width=7, seed=0):
@@ -122,7 +124,7 @@ def gaussian(left, right):
 
 def test_solves_let_other_threads_run():
     """While a long solve runs in another thread, this one counts."""
-    if triangular._dtrsm() is None:
+    if triangular._routine("dtrsm") is None:
         pytest.skip("SciPy's BLAS has integers of another size: its wrapper is used")
     # A machine that is busy may give this thread no time during a solve, but not twenty times.
     assert any(counted_during_a_solve() > 1000 for _ in range(20))
@@ -179,6 +181,68 @@ def test_products_lose_no_digits_of_an_ill_conditioned_factor(transposed):
     left = right - square @ found
     size = np.abs(square) @ np.abs(found) + np.abs(right)
     assert np.max(np.abs(left) / size) < 1e-13
+
+
+# ------------------------------------------------------------------ products
+
+
+def stored(triangle, how):
+    """Return the same numbers with another layout."""
+    if how == "by columns":
+        return np.asfortranarray(triangle)
+    if how == "part of a larger one":
+        return np.pad(triangle, 3, constant_values=np.nan)[3:-3, 3:-3]
+    if how == "every other":
+        return np.repeat(np.repeat(triangle, 2, axis=0), 2, axis=1)[::2, ::2]
+    return triangle
+
+
+LAYOUTS = ["by rows", "by columns", "part of a larger one", "every other"]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("how", LAYOUTS)
+@pytest.mark.parametrize("shape", [(1, 1), (1, 6), (6, 1), (5, 7), (0, 3), (3, 0)])
+def test_a_product_with_a_triangle_in_place(way, shape, how, transposed):
+    """Against the dense product; what is above the diagonal is not looked at."""
+    triangle, right = problem(*shape)
+    applied = triangle.T if transposed else triangle
+    wide = np.full((len(right) + 2, right.shape[1] + 5), 4.0)
+    out = wide[1:-1, 2:-3]
+    out[...] = right
+    multiply_in_place(stored(triangle, how), transposed, out)
+    assert_close(out, applied @ right)
+    out[...] = 4.0
+    assert np.all(wide == 4.0)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("how", LAYOUTS)
+def test_a_solve_with_a_factor_that_is_stored_otherwise(way, how, transposed):
+    factor, right = problem()
+    given = right.copy()
+    solve_in_place(stored(factor, how), right, transposed, right)
+    assert_close(right, expected(factor, given, transposed))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("signs", ["positive", "negative", "mixed", "zero"])
+@pytest.mark.parametrize("shape", [(1, 1), (4, 1), (5, 9), (40, 300)])
+def test_a_weighted_product_with_itself(shape, signs, dtype):
+    rng = np.random.default_rng(2)
+    rows, weights = rng.normal(size=shape).astype(dtype), rng.normal(size=shape[1]).astype(dtype)
+    weights = {"positive": abs(weights), "negative": -abs(weights), "zero": 0.0 * weights}.get(
+        signs, weights
+    )
+    wide = np.full((shape[0], shape[1] + 2), np.nan, dtype=dtype)
+    found = weighted_gram(wide_rows := np.pad(rows, ((0, 0), (1, 1)))[:, 1:-1], weights, None)
+    assert found.dtype == np.float64
+    exact = (rows.astype(np.float64) * weights) @ rows.astype(np.float64).T
+    size = (np.abs(rows, dtype=np.float64) * np.abs(weights)) @ np.abs(rows.astype(np.float64)).T
+    unit = np.finfo(dtype).eps * (10 + shape[1])
+    assert np.all(np.abs(found - exact) <= unit * size)
+    assert_array_equal(found, found.T)
+    assert_array_equal(weighted_gram(wide_rows, weights, wide[:, 1:-1]), found)
 
 
 @pytest.mark.parametrize("lower", [True, False])

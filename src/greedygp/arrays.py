@@ -36,10 +36,11 @@ from greedygp.namespaces import (
 from greedygp.threads import Background, serial_blas, thread_count
 from greedygp.triangular import (
     inverted_blocks,
+    multiply_in_place,
     solve_by_products,
     solve_in_place,
-    symmetric_product,
     triangle_product,
+    weighted_gram,
 )
 
 __all__ = ["Array", "Backend", "as_array", "detached", "is_foreign", "namespace", "to_numpy"]
@@ -171,9 +172,9 @@ class Backend(Arithmetic):
         self, rows: Array, weights: Array, room: Array | None = None
     ) -> np.ndarray:
         """Return `rows diag(weights) rows'` on the host, in float64; `room` is written over."""
-        weighted = self.multiply(rows, weights[None, :], out=room)
         if self.is_numpy:
-            return symmetric_product(weighted, rows)
+            return weighted_gram(rows, weights, room)
+        weighted = self.multiply(rows, weights[None, :], out=room)
         return self.host_product(weighted, rows.T)
 
     def as_float64(self, array: Array) -> Array:
@@ -311,24 +312,37 @@ class Backend(Arithmetic):
         *,
         transposed: bool = False,
         out: Array,
+        room: Array | None = None,
     ) -> None:
-        """Write `factor^-1 right`, or `factor^-T right`, into `out`, which must not be `right`.
+        """Write `factor^-1 right`, or `factor^-T right`, into `out`.
 
-        By a product with the inverse, which is faster than a solve and as accurate where the factor
-        is well-conditioned: for rows of float64. Narrower ones are solved for.
+        By a product with the inverse, which is faster than a solve. It is as accurate where the
+        factor is well-conditioned, or the result is no smaller than inverse and right-hand side let
+        one expect. That is for rows of float64; narrower ones are solved for.
 
         Parameters
         ----------
         factor, inverse : (m, m) host arrays
             Lower triangular.
         right, out : (m, T) arrays
+            They may be the same one where there is room.
         transposed : bool
+        room : (m, T) array, optional
+            Perhaps written over.
         """
         if self.dtype != self.float64:
             self.solve_lower(factor, right, transposed=transposed, out=out)
             return
+        if self.is_numpy:
+            if out is not right:
+                out[...] = right
+            multiply_in_place(inverse, transposed, out)
+            return
         triangle = self.asarray(inverse.T if transposed else inverse)
-        triangle_product(triangle, right, out, self.matmul, lower=not transposed)
+        product = room if out is right else out
+        triangle_product(triangle, right, product, self.matmul, lower=not transposed)
+        if product is not out:
+            out[...] = product
 
     # --- what suits the machine ----------------------------------------------------------------
 

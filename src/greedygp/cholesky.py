@@ -184,6 +184,11 @@ class GrowingFactor(GrowingMatrix):
         self._entries[m, :m] = row
         self._entries[m, m] = diagonal
 
+    def inverse(self) -> np.ndarray:
+        """Return `F^-1`, lower triangular, C-ordered."""
+        # LAPACK is given the transpose, which is Fortran-ordered.
+        return dtrtri(self.lower.T, lower=False)[0].T if self.size else self.lower
+
     def solve_rows(self, rows: np.ndarray) -> np.ndarray:
         """Return `F^-1 r` for every row r, (c, m), as rows."""
         return self._solve(rows, transposed=False)

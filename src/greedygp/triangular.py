@@ -1,13 +1,14 @@
-"""Triangular solves in place that let other threads run, and half of a symmetric product.
+"""Triangular solves and products in place that let other threads run, and symmetric products.
 
 BLAS's triangular solve reaches a third to three quarters of the speed of its products. For many
 right-hand sides it is therefore called for small diagonal blocks only, and products do the rest.
 (Products with the inverses of those blocks would be quicker still, but they lose digits where a
-block is ill-conditioned.)
+block is ill-conditioned.) Its product with a triangle is as fast as a whole product for half the
+work, and so is its product of an array with its own transpose.
 
 SciPy's wrappers of BLAS hold the interpreter's lock while they compute, so threads that work on
-blocks of rows would wait for each other. SciPy exports the same routine for compiled code
-(`scipy.linalg.cython_blas`). Called through ctypes it runs without the lock, and also on a part of
+blocks of rows would wait for each other. SciPy exports the same routines for compiled code
+(`scipy.linalg.cython_blas`). Called through ctypes they run without the lock, and also on a part of
 wider rows. NumPy's products run without the lock, too.
 
 On a GPU the routine for few rows and very many right-hand sides takes longer by orders of
@@ -30,16 +31,17 @@ from scipy.linalg.lapack import dtrtri
 
 __all__ = [
     "inverted_blocks",
+    "multiply_in_place",
     "solve_by_products",
     "solve_in_place",
-    "symmetric_product",
     "triangle_product",
+    "weighted_gram",
 ]
 
 BLOCK = 48  # rows of a diagonal block
 BLOCK_OF_PRODUCTS = 64  # of one whose inverse is used
 FEWEST_ROWS, FEWEST_COLUMNS = 144, 256  # of a solve for whose size blocks are worth their calls
-# Of a product of which one half is known to be zero, or to equal the other: bands, lines in each.
+# Of a product of which one half is known to be zero: bands, lines in each.
 BANDS, FEWEST_LINES = 4, 32
 
 _INTEGER = ctypes.POINTER(ctypes.c_int)
@@ -56,18 +58,18 @@ _ARGUMENTS: tuple[Any, ...] = (
 )
 
 
-def symmetric_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return `left right'`, which is known to be symmetric, in float64.
+def weighted_gram(rows: np.ndarray, weights: np.ndarray, room: np.ndarray | None) -> np.ndarray:
+    """Return `rows diag(weights) rows'`, which is symmetric, in float64; `room` is written over.
 
-    Half of it is computed, in products of some rows with those before them.
+    The columns, multiplied by the roots of their weights, are multiplied by themselves: BLAS then
+    computes half of the product. Those of negative weights are subtracted.
     """
-    m = len(left)
-    total, step = np.empty((m, m)), max(FEWEST_LINES, -(-m // BANDS))
-    for start in range(0, m, step):
-        band = slice(start, min(start + step, m))
-        total[band, : band.stop] = left[band] @ right[: band.stop].T
-        total[: band.start, band] = total[band, : band.start].T
-    return total
+    scaled = np.multiply(rows, np.sqrt(np.abs(weights))[None, :], out=room)
+    negative = weights < 0.0
+    if not negative.any():
+        return np.asarray(scaled @ scaled.T, dtype=np.float64)
+    added, taken = (np.compress(which, scaled, axis=1) for which in (~negative, negative))
+    return np.subtract(added @ added.T, taken @ taken.T, dtype=np.float64)
 
 
 def triangle_product(
@@ -120,37 +122,57 @@ def _solve_by_blocks(factor: np.ndarray, transposed: bool, out: np.ndarray) -> N
 
 
 def _solve(factor: np.ndarray, transposed: bool, out: np.ndarray) -> None:
-    """Solve in place by BLAS.
+    """Solve in place by BLAS."""
+    if not _in_place("dtrsm", factor, transposed, out):
+        trans = int(transposed)
+        factor = np.ascontiguousarray(factor)
+        out[...] = scipy.linalg.blas.dtrsm(1.0, factor.T, out.T, side=1, trans_a=trans).T
 
-    It sees C-ordered rows as Fortran columns: `out' factor' = right'` is solved from the right.
+
+def multiply_in_place(triangle: np.ndarray, transposed: bool, out: np.ndarray) -> None:
+    """Replace `out` by `triangle out`, or `triangle' out`; the triangle is lower, all float64."""
+    if out.size and not _in_place("dtrmm", triangle, transposed, out):
+        out[...] = (triangle.T if transposed else triangle) @ out
+
+
+def _in_place(name: str, triangle: np.ndarray, transposed: bool, out: np.ndarray) -> bool:
+    """Let BLAS solve or multiply in place; False: it does not take arrays that lie so in memory.
+
+    BLAS sees C-ordered rows as Fortran columns: what multiplies `out` from the left does so from
+    the right, transposed.
     """
-    factor = np.ascontiguousarray(factor, dtype=np.float64)
-    routine, stride = _dtrsm(), out.strides[0] // out.itemsize
+    routine, stride = _routine(name), out.strides[0] // out.itemsize
     rows_are_contiguous = out.strides[1] == out.itemsize or out.shape[1] == 1
     if routine is None or not rows_are_contiguous or stride < out.shape[1]:
-        trans = int(transposed)
-        out[...] = scipy.linalg.blas.dtrsm(1.0, factor.T, out.T, side=1, trans_a=trans).T
-        return
+        return False
+    by_row, by_column = (step // triangle.itemsize for step in triangle.strides)
+    seen_as_upper = by_column == 1  # lower, but stored by rows
+    leading = by_row if seen_as_upper else by_column
+    if len(triangle) == 1:
+        leading = 1
+    elif leading < len(triangle) or min(by_row, by_column) != 1:
+        return False
     m, width = out.shape
     routine(
         b"R",
-        b"U",
-        b"T" if transposed else b"N",
+        b"U" if seen_as_upper else b"L",
+        b"T" if transposed == seen_as_upper else b"N",
         b"N",
         ctypes.c_int(width),
         ctypes.c_int(m),
         ctypes.c_double(1.0),
-        factor.ctypes.data,
-        ctypes.c_int(m),
+        triangle.ctypes.data,
+        ctypes.c_int(leading),
         out.ctypes.data,
-        ctypes.c_int(stride),
+        ctypes.c_int(max(stride, 1)),
     )
+    return True
 
 
 @cache
-def _dtrsm() -> Callable[..., None] | None:
-    """Return BLAS's routine, or None where its integers are not those of C."""
-    capsule = getattr(cython_blas, "__pyx_capi__", {}).get("dtrsm")
+def _routine(name: str) -> Callable[..., None] | None:
+    """Return BLAS's dtrsm or dtrmm, or None where its integers are not those of C."""
+    capsule = getattr(cython_blas, "__pyx_capi__", {}).get(name)
     if capsule is None:
         return None
     api = ctypes.pythonapi
@@ -158,10 +180,10 @@ def _dtrsm() -> Callable[..., None] | None:
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    name = api.PyCapsule_GetName(capsule)
-    if name.count(b"int *") != 4:
+    signature = api.PyCapsule_GetName(capsule)
+    if signature.count(b"int *") != 4:
         return None
-    address = api.PyCapsule_GetPointer(capsule, name)
+    address = api.PyCapsule_GetPointer(capsule, signature)
     return ctypes.CFUNCTYPE(None, *_ARGUMENTS)(address)
 
 

@@ -82,6 +82,7 @@ class Gradient:
         self.fitc = state.approximation == "fitc"
         self.has_kappa = self.fitc or through_q
         self.V_rho = state.Y.square @ state.w
+        self.G_inverse = state.G.inverse()
 
     def products(self, block: SparseRows) -> tuple[np.ndarray, np.ndarray]:
         """Return the block's part of the sums that go before the last pass."""
@@ -138,15 +139,14 @@ class Gradient:
             rows.finish()
             s2_bar += rows.s2_bar
             k_bar.append(rows.k_bar)
-            inverse = state.Y.square.T
-            backend.apply_inverse(state.L_B.lower, inverse, work, transposed=True, out=other)
-            work, other = other, work
+            applied = {"transposed": True, "out": work, "room": other}
+            backend.apply_inverse(state.L_B.lower, state.Y.square.T, work, **applied)
             work += backend.matmul(self.left, rows.right, out=other)
             if rows.kappa is not None:
                 Z_kappa_Z += backend.weighted_product(Z, rows.kappa, other)
                 twice = (2.0 * rows.kappa)[None, :]
                 work += backend.multiply(block.V[:m, part], twice, out=other)
-            backend.solve_lower(state.G.lower, work, transposed=True, out=work)
+            backend.apply_inverse(state.G.lower, self.G_inverse, work, **applied)
             work *= block.row_scale[None, part]
             theta_part, inputs_part = state.kernel.gradients(work, state.basis, block.X[part, :])
             theta += theta_part

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dtrtri
 
 from greedygp.arrays import Array, Backend, to_numpy
 from greedygp.cholesky import GrowingFactor, GrowingTriangle, factorise
@@ -103,7 +102,7 @@ class SparseModel:
     def take_posterior_factor(self, L_B: np.ndarray) -> None:
         """Set L_B, and Y, its inverse transposed, in place."""
         self.L_B.replace(L_B)
-        self.Y.replace(dtrtri(L_B.T, lower=False)[0] if len(L_B) else L_B)
+        self.Y.replace(self.L_B.inverse().T)
 
     def take_sums(self, sums: np.ndarray) -> None:
         """Set the sums over all rows, in place, given those of `sums_of` added up."""
