@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.namespaces import Array
+from greedygp.namespaces import Array, to_numpy
 
 __all__ = ["Arithmetic"]
 
@@ -29,6 +29,9 @@ class Arithmetic:
     _is_torch: bool
     _is_cuda: bool
     _library: Any  # torch itself does not look for a common dtype first, as its namespace does
+    dtype: Any
+    float64: Any
+    as_float64: Callable[[Array], Array]
 
     def _into(self, function: str, out: Array | None, *arrays: Array) -> Array:
         """Apply a function of the namespace, writing into `out` where the library can."""
@@ -98,6 +101,38 @@ class Arithmetic:
             values.add_(right, alpha=left)
         else:
             values.addcmul_(left, right)
+
+    def row_dots(self, left: Array, right: Array) -> np.ndarray:
+        """Return the dot product of each row of `left` with that of `right`, on the host, (c,).
+
+        It is summed in float64.
+        """
+        return to_numpy(self.dots(left, right))
+
+    def dots(self, left: Array, right: Array) -> Array:
+        """Return the same where the rows are.
+
+        Not by products of matrices with one row and one column, for which a GPU uses few of its
+        processors.
+        """
+        xp = self.xp
+        if self.dtype != self.float64:
+            return xp.sum(left * right, axis=-1, dtype=self.float64)
+        if not self._is_torch:
+            return xp.vecdot(left, right)
+        if left is right:
+            return xp.square(xp.linalg.vector_norm(left, axis=-1))
+        return xp.linalg.vecdot(left, right)
+
+    def column_squares(self, rows: Array) -> Array:
+        """Return the sum of squares of each column, in float64."""
+        return self.column_dots(rows, rows)
+
+    def column_dots(self, left: Array, right: Array) -> Array:
+        """Return the dot product of each column of `left` with that of `right`, in float64."""
+        if self.is_numpy and self.dtype == np.float64:
+            return np.einsum("ij,ij->j", left, right)
+        return self.xp.sum(self.as_float64(left) * self.as_float64(right), axis=0)
 
     def sqrt(self, values: Array, out: Array | None = None) -> Array:
         """Elementwise square root, into `out` if given."""

@@ -181,28 +181,6 @@ class Backend(Arithmetic):
         """Return the array in float64 (no copy where it is that already)."""
         return array if array.dtype == self.float64 else self.xp.astype(array, self.float64)
 
-    def row_dots(self, left: Array, right: Array) -> np.ndarray:
-        """Return the dot product of each row of `left` with that of `right`, on the host, (c,).
-
-        It is summed in float64.
-        """
-        return to_numpy(self.dots(left, right))
-
-    def dots(self, left: Array, right: Array) -> Array:
-        """Return the same where the rows are.
-
-        Not by products of matrices with one row and one column, for which a GPU uses few of its
-        processors.
-        """
-        xp = self.xp
-        if self.dtype != self.float64:
-            return xp.sum(left * right, axis=-1, dtype=self.float64)
-        if not self._is_torch:
-            return xp.vecdot(left, right)
-        if left is right:
-            return xp.square(xp.linalg.vector_norm(left, axis=-1))
-        return xp.linalg.vecdot(left, right)
-
     def take(self, array: Array, index: np.ndarray, axis: int = 0) -> Array:
         """Return some lines of an array, (given by places that are not negative)."""
         if self._is_torch:
@@ -248,16 +226,6 @@ class Backend(Arithmetic):
             return
         for place, column in enumerate(index):
             lines[:, int(column)] += values[:, place]
-
-    def column_squares(self, rows: Array) -> Array:
-        """Return the sum of squares of each column, in float64."""
-        return self.column_dots(rows, rows)
-
-    def column_dots(self, left: Array, right: Array) -> Array:
-        """Return the dot product of each column of `left` with that of `right`, in float64."""
-        if self.is_numpy and self.dtype == np.float64:
-            return np.einsum("ij,ij->j", left, right)
-        return self.xp.sum(self.as_float64(left) * self.as_float64(right), axis=0)
 
     def solve_lower(
         self,

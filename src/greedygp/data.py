@@ -129,7 +129,7 @@ class TrainingData:
             X, y = xp.take(X, kept, axis=0), xp.take(y, kept, axis=0)
             weights = weights[self.used]
         self.X = X
-        self.places: np.ndarray | None = None  # of a sample's rows among all
+        self.places: np.ndarray | None = None  # of the rows of a sample, or a part, among all
         self.scale = scale or TargetScale.from_data(to_numpy(y), weights, normalize)
         self.y = self.backend.asarray(self.scale.normalised(to_numpy(y)).T.copy())
         self.weights = None if weights is None else self.backend.asarray(weights)
@@ -144,6 +144,16 @@ class TrainingData:
         other = copy.copy(self)
         other.weights = trust if self.weights is None else self.weights * trust
         other.trust = trust if self.trust is None else self.trust * trust
+        return other
+
+    def at(self, places: np.ndarray) -> TrainingData:
+        """Return some of the rows, whose `places` among these they keep, in the same units."""
+        other, take = copy.copy(self), self.backend.xp.take
+        index = self.backend.integers(places)
+        other.X, other.y = take(self.X, index, axis=0), take(self.y, index, axis=1)
+        other.weights = None if self.weights is None else take(self.weights, index, axis=0)
+        other.trust = None if self.trust is None else take(self.trust, index, axis=0)
+        other.places, other.whole, other.streamed = places, None, None
         return other
 
     @property

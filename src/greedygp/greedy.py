@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,12 @@ class Path:
     def as_array(self) -> np.ndarray:
         """Return the lines as a structured array."""
         return np.array(self.steps, dtype=self.fields)
+
+    def elsewhere(self, places: Callable[[np.ndarray], np.ndarray]) -> Path:
+        """Return the same path where what its field `index` counts has other places."""
+        steps = self.as_array()
+        steps["index"] = places(steps["index"])
+        return replace(self, steps=steps.tolist())
 
 
 @dataclass

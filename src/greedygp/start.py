@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from greedygp.data import feature_spreads, mean_variance
+from greedygp.descent import Memory
 from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.full_gp import evidence, evidence_value
 from greedygp.hyperparameters import Evaluation, Point, moving_parts
@@ -236,6 +237,7 @@ class _Search:
             coordinates,
             max_iter=self.max_iter,
             deadline=self.deadline,
+            memory=Memory(),
             little=self.little,
             window=WINDOW,
         )

@@ -94,7 +94,7 @@ def test_a_start_that_is_interrupted_leaves_no_model(monkeypatch):
 def test_a_selection(preparing, refine, criterion, asked, approximation, kept):
     options = {"criterion": criterion, "approximation": asked, "refine_basis": refine}
     fit = make_fit(rounds=2, max_basis=4, **options)
-    selector = fit._selector(START, 4, fitting.CRITERIA[kept], None)
+    selector = fit._selector(START, 4, fitting.CRITERIA[kept], None, fit.data)
     assert selector.state.approximation == approximation
     selected = fit.select(START, 4, preparing=preparing)
     assert len(selected.indices) == 4
@@ -106,10 +106,11 @@ def test_a_round_begins_with_the_basis_of_the_last_one(refine, begins_with):
     """Section 4 of the matching-pursuit paper; not where the rounds before took a random basis."""
     fit = make_fit(rounds=2, max_basis=4, criterion="matching_pursuit", refine_basis=refine)
     before = fit.select(START, 4, preparing=refine)
-    selector = fit._selector(START, 4, fitting.CRITERIA["matching_pursuit"], before)
+    selector = fit._selector(START, 4, fitting.CRITERIA["matching_pursuit"], before, fit.data)
     expected = before.indices if begins_with == "last basis" else []
     assert selector.favourites.tolist() == list(expected)
-    assert fit._selector(START, 4, fitting.CRITERIA["nlml"], None).favourites.tolist() == []
+    selector = fit._selector(START, 4, fitting.CRITERIA["nlml"], None, fit.data)
+    assert selector.favourites.tolist() == []
 
 
 def test_a_model_without_learning_is_rebuilt_exactly():

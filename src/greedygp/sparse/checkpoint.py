@@ -33,7 +33,7 @@ from greedygp.sparse.selection import Selected
 __all__ = ["FitCheckpoint", "NoFitCheckpoint", "checkpoint_of", "kept_in"]
 
 SECONDS = 10.0  # between two writes
-FORMAT = 1
+FORMAT = 2
 CLOSE = 0.01  # to another, a start must be if only rounding has led there
 FREE = ("checkpoint", "time_limit")  # parameters that may differ
 

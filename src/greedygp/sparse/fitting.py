@@ -27,6 +27,7 @@ from greedygp.rounds import Round
 from greedygp.sparse.checkpoint import NoFitCheckpoint
 from greedygp.sparse.criteria import CRITERIA, Criterion
 from greedygp.sparse.ending import Ended, Ending
+from greedygp.sparse.fewer_rows import FewerRows
 from greedygp.sparse.forward import SparseSelector
 from greedygp.sparse.learning import TRIAL_ITERATIONS, Learner, Schedule, SparseLearnt
 from greedygp.sparse.model import SparseModel
@@ -41,7 +42,7 @@ from greedygp.sparse.posterior import Posterior
 from greedygp.sparse.selection import Selected, make_selector, select
 from greedygp.sparse.sizes import FEWEST_ROWS, Tried, best_size, sizes_to_try
 from greedygp.sparse.state import SparseState
-from greedygp.start import Given, subset_evidence
+from greedygp.start import SUBSET_ROWS, Given, subset_evidence
 from greedygp.trust import judged
 
 __all__ = ["FittedModel", "SparseFit"]
@@ -49,6 +50,8 @@ __all__ = ["FittedModel", "SparseFit"]
 BASIS_PER_ROOT_ROW = 4.0  # basis vectors by default where they will be refined
 PATIENCE = 20
 START_ITERATIONS = 100  # of the evidence of a full GP on a subset of the rows
+# Nats that are too little a gain of three of them to go on, where other rows have a say as well.
+START_LITTLE = 1.0
 # Shares of the time that is left: for the start, and for a selection that learning follows.
 START_SHARE, PREPARING_SHARE, REFINED_SHARE = 0.25, 0.25, 0.5
 
@@ -154,6 +157,7 @@ class SparseFit:
                 max_iter=START_ITERATIONS,
                 learn_kernel=options.objective is not None,
                 compare=options.objective is not None,
+                little=START_LITTLE if self.rounds and len(data.X) > SUBSET_ROWS * 2 else 0.0,
                 deadline=self.deadline.share(START_SHARE),
                 random_state=self.rng,
             )
@@ -168,13 +172,18 @@ class SparseFit:
     # --- selection -----------------------------------------------------------------------------
 
     def select(
-        self, point: Point, limit: int, previous: Selected | None = None, preparing: bool = False
+        self,
+        point: Point,
+        limit: int,
+        previous: Selected | None = None,
+        preparing: bool = False,
+        part: TrainingData | None = None,
     ) -> Selected:
         """Return a basis of at most so many vectors, chosen with the point's hyperparameters.
 
         `previous` is the basis of the round before (at random where the last one refines, so that
         it is no favourite); `preparing` says that the basis is only to prepare the round that
-        refines, and any will do.
+        refines, and any will do. `part` are the rows that are looked at, where they are not all.
         """
         criterion = CRITERIA["random" if preparing else self.options.criterion]
         share = 1.0
@@ -186,14 +195,21 @@ class SparseFit:
             tol=self.options.tol,
             deadline=self.deadline.share(share),
         )
-        selector = self._selector(point, limit, criterion, previous)
+        data = part or self.data
+        selector = self._selector(point, limit, criterion, previous, data)
         stage = self.progress.stage("select", limit, lambda: _attributes(selector.state))
-        return select(selector, stopping, lambda _: stage.step("basis vector"))
+        selected = select(selector, stopping, lambda _: stage.step("basis vector"))
+        return selected if part is None else selected.among_all(part)
 
     def _selector(
-        self, point: Point, limit: int, criterion: Criterion, previous: Selected | None
+        self,
+        point: Point,
+        limit: int,
+        criterion: Criterion,
+        previous: Selected | None,
+        data: TrainingData,
     ) -> SparseSelector:
-        data, approximation = self.data, self.approximation
+        approximation = self.approximation
         own = self.options.approximation == "fitc" and criterion.exact_fitc and not self.refines
         if approximation == "fitc" and not own:
             approximation = "dtc"
@@ -212,7 +228,7 @@ class SparseFit:
         return make_selector(
             state,
             criterion,
-            inputs=self.inputs,
+            inputs=data.X if self.from_rows else self.inputs,
             from_rows=self.from_rows,
             working_set=self.options.working_set,
             cache_size=self.options.cache_size,
@@ -259,9 +275,11 @@ class SparseFit:
         """Learn with one size of basis after the other while it pays; return the best model."""
         begin = self.file.start(start)
         rounds: list[Round] = []
+        fewer = FewerRows(self.data, self.rng) if self.refines else None
 
         def with_size(size: int) -> Tried[FittedModel]:
-            learner = Learner(self.data, self._schedule(), begin, self.file)
+            parts = [] if fewer is None else fewer.parts(size)
+            learner = Learner(self.data, self._schedule(), begin, self.file, parts)
             learnt = self._learnt(learner, size)
             rounds.extend(learnt.rounds)
             state = learner.objective.state
@@ -284,7 +302,13 @@ class SparseFit:
         try:
             while learner.goes_on:
                 selected = self.file.selection(
-                    lambda: self.select(learner.point, size, learner.previous, learner.preparing),
+                    lambda: self.select(
+                        learner.point,
+                        size,
+                        learner.previous,
+                        learner.preparing,
+                        learner.parts[0] if learner.parts else None,
+                    ),
                     self.inputs,
                     self.rng,
                 )

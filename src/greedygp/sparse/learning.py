@@ -10,13 +10,14 @@ In the round that refines, several ways to learn may be tried for a few iteratio
 does not over-fit, and has the better mean where there is noise; but it takes for noise what a small
 basis cannot explain. Only there the leave-one-out density is far better, and goes on
 (`tries_bound`): with FITC or DTC, which spend a basis differently, by what left-out rows say. The
-second of these branches off from the first.
+second of these branches off from the first. Where there are many rows, this and the iterations that
+follow see a part of them only (`fewer_rows.py`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,6 +41,9 @@ TRIAL_ITERATIONS = 15  # of each way to learn, where they are compared
 BRANCH_ITERATIONS = 3  # of each approximation, after the trial of the first one
 TRIAL_MARGIN = 0.003  # nats per row by which another approximation than the first must be better
 FEWEST_ITERATIONS = 20  # before it is looked at how much they gain, where nothing is compared
+EARLY_ITERATIONS = 30  # among the first of several parts of the rows, and at most half of all
+EARLY_SHARE = 0.4  # of the time that is left
+SHORT_WINDOW = 5  # iterations that may gain too little, where others have gone before
 LOST = 3.0  # times the noise of the start: the bound may have taken structure for noise
 BOUND_MARGIN = 0.1  # nats per row of leave-one-out density for which the bound is given up
 
@@ -71,6 +75,8 @@ class Learner:
         Hyperparameters to begin with.
     file : NoFitCheckpoint, optional
         Where values and gradients are kept.
+    parts : sequence of TrainingData
+        Parts of the rows to refine among, one after the other, before all of them are seen.
     """
 
     def __init__(
@@ -79,8 +85,11 @@ class Learner:
         schedule: Schedule,
         start: Point,
         file: NoFitCheckpoint | None = None,
+        parts: Sequence[TrainingData] = (),
     ):
         self.data, self.schedule = data, schedule
+        enough = min(EARLY_ITERATIONS, schedule.max_iter // 2) > TRIAL_ITERATIONS
+        self.parts = parts if enough else ()
         self.search = Search(data, schedule, file or NoFitCheckpoint())
         self.point = start  # hyperparameters to select the next basis with
         self.previous: Selected | None = None  # the last round's basis
@@ -201,19 +210,49 @@ class Learner:
     def _found(self, start: Point, max_iter: int, watch: Watch) -> Minimum:
         """Minimise from `start`, in the best of several ways."""
         noted = None if watch is None else lambda point, value: self._noted(watch, point, value)
-        search, schedule = self.search, self.schedule
+        search = self.search
         if not (self.refining and max_iter > TRIAL_ITERATIONS):
             share = 1 / 3 if self.preparing else 1.0
             return search.minimise(start, self.refining, max_iter, noted, share)
+        if not self.parts:
+            return self._begun(start, max_iter, noted)
+        early = min(EARLY_ITERATIONS, max_iter // 2)
+        with search.among(self.parts[0]):
+            found = self._begun(start, early, noted, EARLY_SHARE)
+        for part in self.parts[1:]:
+            with search.among(part):
+                found = self._taken_up(found, max_iter, noted, EARLY_SHARE)
+        return self._taken_up(found, max_iter, noted)
+
+    def _begun(self, start: Point, max_iter: int, watch: Watch, share: float = 1.0) -> Minimum:
+        """Minimise from `start`, in the best of several ways, until iterations gain too little."""
+        search, schedule = self.search, self.schedule
         if schedule.rivals or schedule.tries_bound:
-            found = self._best_trial(start, noted)
+            found = self._best_trial(start, watch)
         else:
-            found = search.minimise(start, True, min(FEWEST_ITERATIONS, max_iter), noted)
+            found = search.minimise(start, True, min(FEWEST_ITERATIONS, max_iter), watch, share)
         rest = max_iter - found.n_iter
-        if found.converged or rest == 0 or self._must_stop(found):
+        if found.converged or rest <= 0 or self._must_stop(found):
             return found
         return found.followed_by(
-            search.minimise(found.point, True, rest, noted, little=search.little)
+            search.minimise(found.point, True, rest, watch, share, little=search.little)
+        )
+
+    def _taken_up(self, found: Minimum, max_iter: int, watch: Watch, share: float = 1.0) -> Minimum:
+        """Go on, among more rows, from where a search among fewer has ended."""
+        search, rest = self.search, max(max_iter - found.n_iter, 0)
+        if self._must_stop(found):
+            return replace(found, value=search.value(found.point))
+        return found.taken_up_by(
+            search.minimise(
+                found.point,
+                True,
+                rest,
+                watch,
+                share,
+                little=search.little,
+                window=SHORT_WINDOW,
+            )
         )
 
     def _best_trial(self, start: Point, watch: Watch) -> Minimum:

@@ -10,7 +10,8 @@ what it is worth.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,15 +79,14 @@ class Search:
         self.box = np.array([low - room, high + room])
         self.spread = np.where(high > low, (high - low) / np.sqrt(12.0), 1.0)
         y, weights = data.targets_on_host()
-        self.total_weight = data.X.shape[0] if weights is None else float(np.sum(weights))
-        if data.streamed is not None:
-            self.total_weight = data.streamed.total_weight
+        self.total_weight = _total_weight(data)
+        self.seen_weight = self.total_weight  # of the rows that the objective sees
         self.variance = mean_variance(y, weights)
 
     @property
     def nats_per_row(self) -> float:
         """What one nat per row is in the objective's units."""
-        return self.kind.nats_per_row(self.total_weight)
+        return self.kind.nats_per_row(self.seen_weight)
 
     @property
     def little(self) -> float:
@@ -94,7 +94,7 @@ class Search:
 
         The loss of a row whose error is Gaussian has the variance 1/2.
         """
-        return min(LITTLE, float(np.sqrt(0.5 / self.total_weight)))
+        return min(LITTLE, float(np.sqrt(0.5 / self.seen_weight)))
 
     @property
     def n_values(self) -> float:
@@ -127,6 +127,26 @@ class Search:
             approximation=schedule.approximation,
             capacity=size,
         )
+
+    @contextmanager
+    def among(self, rows: TrainingData) -> Iterator[None]:
+        """While this lasts, the objective sees some of the rows only, as if they were all."""
+        whole, self.seen_weight = self.objective, _total_weight(rows)
+        self.objective = SparseObjective(
+            self.kind.name,
+            rows.X,
+            rows.y,
+            rows.weights,
+            approximation=whole.approximation,
+            capacity=self.guarded_size,
+            guard=self._guard(),
+        )
+        try:
+            yield
+        finally:
+            approximation, self.seen_weight = self.objective.approximation, self.total_weight
+            self.objective = whole
+            self.judge_by(self.kind.name, approximation)
 
     def judge_by(self, objective: str, approximation: str) -> None:
         """Go on with another objective and approximation."""
@@ -181,10 +201,11 @@ class Search:
         watch: Watch,
         share: float = 1.0,
         little: float = 0.0,
+        window: int = WINDOW,
     ) -> Minimum:
         """Minimise the objective from `start` in a share of the time that is left.
 
-        `little` is in nats per row: what several iterations must gain for the search to go on.
+        `little` is in nats per row: what `window` iterations must gain for the search to go on.
 
         Where the basis moves, a second search by the same objective and approximation goes on with
         what the first one has learnt of the curvature.
@@ -205,7 +226,7 @@ class Search:
             keep_if_interrupted=True,
             memory=memory,
             little=little * self.nats_per_row,
-            window=WINDOW,
+            window=window,
         )
 
     def _arguments(self, point: Point) -> tuple[Kernel, float, Array]:
@@ -217,7 +238,8 @@ class Search:
         kind = tuple(OBJECTIVES).index(self.kind.name)
         question = np.concatenate(
             [
-                [kind, approximation, self.objective.guard, with_basis, point.noise_variance],
+                [kind, approximation, self.objective.guard, self.seen_weight],
+                [with_basis, point.noise_variance],
                 point.kernel.theta,
                 np.ravel(point.basis),
             ]
@@ -242,6 +264,13 @@ class Search:
             basis_units=_input_units(start.kernel, self.spread) if refine else None,
             reach=REACH,
         )
+
+
+def _total_weight(data: TrainingData) -> float:
+    """Return the weight of the rows that hyperparameters are learnt from."""
+    if data.streamed is not None:
+        return data.streamed.total_weight
+    return data.X.shape[0] if data.weights is None else float(data.backend.sums(data.weights))
 
 
 def _input_units(kernel: Kernel, spread: np.ndarray) -> np.ndarray:

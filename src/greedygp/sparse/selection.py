@@ -15,11 +15,12 @@ What they share is in `forward.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from greedygp.arrays import Array, to_numpy
+from greedygp.data import TrainingData
 from greedygp.greedy import Path, Stopping, first_lowest, run
 from greedygp.sparse.criteria import Criterion, InformationGain, MatchingPursuit, Random
 from greedygp.sparse.forward import NOTHING, SparseSelector
@@ -43,6 +44,14 @@ class Selected:
     path: Path
     state: SparseState | None = None
     from_rows: bool = True
+
+    def among_all(self, part: TrainingData) -> Selected:
+        """Return the same where the rows were a part of all, with places among all of them."""
+        if not self.from_rows:
+            return self
+        indices = part.original_places(np.array(self.indices, dtype=np.int64))
+        path = self.path.elsewhere(part.original_places)
+        return replace(self, indices=indices.tolist(), path=path)
 
     def is_poorer_than(self, other: Selected) -> bool:
         """Whether it was cut short, and is no match for one that was not."""
