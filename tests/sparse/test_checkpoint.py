@@ -14,7 +14,7 @@ from sklearn.gaussian_process.kernels import RBF
 from greedygp import SparseGPRegressor
 from greedygp.exceptions import FitInterrupted
 from greedygp.kernels import Gaussian
-from greedygp.sparse import checkpoint, given
+from greedygp.sparse import checkpoint, fewer_rows, given
 from greedygp.sparse.objectives import SparseObjective
 from greedygp.sparse.passes import StreamedObjective
 from recorders import InterruptAfter
@@ -27,6 +27,7 @@ SETTINGS = {
     "error": {"objective": "loo_cve", "noise_model": "constant"},
     "streamed": {"memory_limit": 0, "learning_rows": None},
     "sampled": {"learning_rows": 150},
+    "few rows first": {"max_iter": 40},
 }
 
 
@@ -37,6 +38,7 @@ class GivesUpError(Exception):
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(given, "FEWEST_ROWS", 120)
+    monkeypatch.setattr(fewer_rows, "FEWEST", 90)
 
 
 @pytest.fixture

@@ -216,13 +216,16 @@ class Learner:
             return search.minimise(start, self.refining, max_iter, noted, share)
         if not self.parts:
             return self._begun(start, max_iter, noted)
-        early = min(EARLY_ITERATIONS, max_iter // 2)
         with search.among(self.parts[0]):
-            found = self._begun(start, early, noted, EARLY_SHARE)
+            found = self._begun(start, min(EARLY_ITERATIONS, max_iter // 2), noted, EARLY_SHARE)
         for part in self.parts[1:]:
-            with search.among(part):
-                found = self._taken_up(found, max_iter, noted, EARLY_SHARE)
-        return self._taken_up(found, max_iter, noted)
+            if not self._must_stop(found):
+                half = (max_iter - found.n_iter) // 2
+                with search.among(part):
+                    found = self._gone_on(found, half, noted, EARLY_SHARE)
+        if self._must_stop(found):
+            return replace(found, value=search.value(found.point))
+        return self._gone_on(found, max_iter - found.n_iter, noted)
 
     def _begun(self, start: Point, max_iter: int, watch: Watch, share: float = 1.0) -> Minimum:
         """Minimise from `start`, in the best of several ways, until iterations gain too little."""
@@ -238,21 +241,11 @@ class Learner:
             search.minimise(found.point, True, rest, watch, share, little=search.little)
         )
 
-    def _taken_up(self, found: Minimum, max_iter: int, watch: Watch, share: float = 1.0) -> Minimum:
+    def _gone_on(self, found: Minimum, max_iter: int, watch: Watch, share: float = 1.0) -> Minimum:
         """Go on, among more rows, from where a search among fewer has ended."""
-        search, rest = self.search, max(max_iter - found.n_iter, 0)
-        if self._must_stop(found):
-            return replace(found, value=search.value(found.point))
+        little = self.search.little
         return found.taken_up_by(
-            search.minimise(
-                found.point,
-                True,
-                rest,
-                watch,
-                share,
-                little=search.little,
-                window=SHORT_WINDOW,
-            )
+            self.search.minimise(found.point, True, max_iter, watch, share, little, SHORT_WINDOW)
         )
 
     def _best_trial(self, start: Point, watch: Watch) -> Minimum:
