@@ -217,7 +217,9 @@ class Kernel:
 
     # --- contracted gradients ------------------------------------------------------------------
 
-    def gradients(self, W: Array, A: Array, B: Array | None = None) -> tuple[np.ndarray, Array]:
+    def gradients(
+        self, W: Array, A: Array, B: Array | None = None, *, prepared: Cross | None = None
+    ) -> tuple[np.ndarray, Array]:
         """Return `gradient` and `input_gradient` together, at little more than the cost of one.
 
         Parameters
@@ -227,6 +229,8 @@ class Kernel:
         A : array of shape (a, D)
         B : array of shape (b, D), optional
             `A` itself if left out: then both arguments move with A.
+        prepared : Cross, optional
+            What a part of `against(B)` is, where it has parts: then B is not prepared again.
 
         Returns
         -------
@@ -240,6 +244,8 @@ class Kernel:
             theta_gradient, input_gradient = self._gradients(0.5 * (W + W.T), A, A)
             return theta_gradient, 2.0 * input_gradient
         A, B = as_inputs(A, B)
+        if prepared is not None:
+            return self._prepared_gradients(W, A, prepared)
         return self._gradients(W, A, B)
 
     def gradient(self, W: Array, A: Array, B: Array | None = None) -> np.ndarray:
@@ -263,6 +269,10 @@ class Kernel:
 
     def _gradients(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
         """Return `dF/dtheta` and `dF/dA` with B held fixed; leave W as it is."""
+        raise NotImplementedError
+
+    def _prepared_gradients(self, W: Array, A: Array, cross: Any) -> tuple[np.ndarray, Array]:
+        """Return the same, given what `against(B)` is; for kernels of which it has parts."""
         raise NotImplementedError
 
     # --- composition ---------------------------------------------------------------------------

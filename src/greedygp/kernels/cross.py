@@ -52,6 +52,10 @@ class Cross:
             A = self.backend.xp.astype(A, self.backend.dtype)
         return A
 
+    def part(self, columns: slice) -> Cross | None:
+        """Return the kernel against some of B, as its `gradients` take it; None: they do not."""
+        return None
+
     def add_to(self, K: Array, A: Array) -> Array:
         """Add `K(A, B)` to `K` in place."""
         K += self(A)

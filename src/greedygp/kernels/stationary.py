@@ -17,6 +17,7 @@ Contracted gradients need `R = W * dk/d(r^2)` and its row sums, column sums and 
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -51,6 +52,12 @@ class StationaryCross(Cross):
         self.right[D, :] = 1.0
         self.right[D + 1, :] = -0.5 * self.squared_norms(Y)
 
+    def part(self, columns: slice) -> StationaryCross:
+        other = copy.copy(self)
+        other.right = self.right[:, columns]
+        other.n_columns = other.right.shape[1]
+        return other
+
     def scaled(self, A: Array) -> Array:
         """Return `(A - centre) / length_scale`."""
         X = self.rows(A) - self.centre
@@ -72,10 +79,11 @@ class StationaryCross(Cross):
         left[:, D + 1] = self.scale
         return self.backend.matmul(left, self.right, out)
 
-    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array]:
-        """Return `dF/dlog parameter` and `W * dk/d(r^2)` for scaled rows X.
+    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array, float]:
+        """Return `dF/dlog parameter`, and R and a number whose product is `W * dk/d(r^2)`.
 
-        The parameters are the variance (`sum(W * K)`) and those besides the length scales.
+        The rows X are scaled. The parameters are the variance (`sum(W * K)`, left out where that is
+        the sum of R) and those besides the length scales.
         """
         raise NotImplementedError
 
@@ -122,23 +130,28 @@ class Stationary(ParametricKernel):
         raise NotImplementedError
 
     def _contracted(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
-        cross = self._cross(B)
+        return self._prepared_gradients(W, A, self._cross(B))
+
+    def _prepared_gradients(
+        self, W: Array, A: Array, cross: StationaryCross
+    ) -> tuple[np.ndarray, Array]:
         backend, xp, D = cross.backend, cross.backend.xp, A.shape[1]
         X, Y = cross.scaled(A), cross.right[:D, :].T
-        by_parameter, R = cross.weighted(W, X)
+        by_parameter, R, times = cross.weighted(W, X)
         rows = xp.sum(R, axis=1, dtype=xp.float64)[:, None]
         columns = xp.sum(R, axis=0, dtype=xp.float64)[:, None]
         R_Y = backend.matmul(R, Y)
         # sum_ij R_ij (x_ik - y_jk)^2, without a matrix of differences for each feature k.
         spread = xp.sum(rows * X * X - 2.0 * X * R_Y, axis=0, dtype=xp.float64)
         spread = to_numpy(spread + xp.sum(columns * Y * Y, axis=0))
-        per_feature = -2.0 * spread
+        per_feature = -2.0 * times * spread
+        by_parameter.setdefault("variance", float(backend.sums(rows)))
         theta_gradient = self._free_vector(
             length_scale=per_feature if np.ndim(self.length_scale) else per_feature.sum(),
             **by_parameter,
         )
         input_gradient = xp.astype(rows, A.dtype, copy=False) * X - R_Y
-        input_gradient *= 2.0 * cross.inverse_length_scale
+        input_gradient *= 2.0 * times * cross.inverse_length_scale
         return theta_gradient, input_gradient
 
 
@@ -195,13 +208,11 @@ class _GaussianCross(StationaryCross):
         exponents = self.product(X, out)
         return self.backend.exp(exponents, out=exponents)
 
-    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array]:
+    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array, float]:
         # dk/d(r^2) = -k / 2
         H = self._values(X, None)
         H *= W
-        total = float(self.backend.sums(H))
-        H *= -0.5
-        return {"variance": total}, H
+        return {}, H, -0.5
 
 
 class Matern(Stationary):
@@ -286,7 +297,7 @@ class _MaternCross(StationaryCross):
         K *= polynomial
         return K
 
-    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array]:
+    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array, float]:
         S = self._distances(X, None)
         E = self.backend.exp(-S)
         E *= W
@@ -294,15 +305,15 @@ class _MaternCross(StationaryCross):
         # dk/d(r^2) = (dk/dr) / (2 r)
         if self.nu == 0.5:
             S[S == 0.0] = math.inf
-            E *= -0.5 * self.variance
             E /= S
+            times = -0.5
         elif self.nu == 1.5:
-            E *= -1.5 * self.variance
+            times = -1.5
         else:
             S += 1.0
             E *= S
-            E *= -5.0 / 6.0 * self.variance
-        return {"variance": total}, E
+            times = -5.0 / 6.0
+        return {"variance": total}, E, times * self.variance
 
     def _distances(self, X: Array, out: Array | None) -> Array:
         """Return `s = sqrt(2 nu) r`."""

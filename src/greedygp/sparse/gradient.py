@@ -39,7 +39,9 @@ from greedygp.sparse.row_state import SparseRows
 
 __all__ = ["EvidenceGradient", "Gradient", "PredictionGradient", "RowAdjoints"]
 
-TILE = 1024  # rows that go through the last pass together: m x TILE entries stay in the cache
+# Rows that go through the last pass together, so that m times as many numbers stay in the cache; in
+# fewer rows the calls themselves take a large part of the time.
+TILE, ENTRIES = 1024, 200_000
 
 
 @dataclass(kw_only=True)
@@ -115,10 +117,12 @@ class Gradient:
             basis=inputs if with_basis else None,
         )
 
+    def _tile_size(self, block: SparseRows) -> int:
+        return self.backend.tile_size(max(TILE, ENTRIES // self.state.size), block.width)
+
     def _tiles(self, block: SparseRows) -> Iterator[tuple[slice, Array]]:
         """Yield some rows at a time: their places in the block, and their part of Z."""
-        m = self.state.size
-        tile = self.backend.tile_size(TILE, block.width)
+        m, tile = self.state.size, self._tile_size(block)
         for start in range(0, block.width, tile):
             part = slice(start, min(start + tile, block.width))
             yield part, block.Z[:m, part]
@@ -130,7 +134,7 @@ class Gradient:
         theta, inputs = np.zeros(len(state.kernel.theta)), np.zeros(tuple(state.basis.shape))
         Z_kappa_Z, s2_bar = np.zeros((m, m)), 0.0
         k_bar, adjoints = [], self.adjoints(block)
-        tile = backend.tile_size(TILE, block.width)
+        tile = self._tile_size(block)
         works, others = (backend.room(name, (m, tile)) for name in ("work", "other"))
         for part, Z in self._tiles(block):
             work, other = works[:, : Z.shape[1]], others[:, : Z.shape[1]]
@@ -148,7 +152,9 @@ class Gradient:
                 work += backend.multiply(block.V[:m, part], twice, out=other)
             backend.apply_inverse(state.G.lower, self.G_inverse, work, **applied)
             work *= block.row_scale[None, part]
-            theta_part, inputs_part = state.kernel.gradients(work, state.basis, block.X[part, :])
+            theta_part, inputs_part = state.kernel.gradients(
+                work, state.basis, block.X[part, :], prepared=block.cross.part(part)
+            )
             theta += theta_part
             inputs += to_numpy(inputs_part)
         k_bar = backend.xp.concat(k_bar)
@@ -298,7 +304,7 @@ class PredictionGradient(Gradient):
         """Return the block's part of `Z diag(eta) Z'` and `Z phi'`."""
         backend, adjoints = self.backend, self.adjoints(block)
         eta, phi = backend.asarray(adjoints.eta), backend.asarray(adjoints.phi)
-        m, tile = self.state.size, backend.tile_size(TILE, block.width)
+        m, tile = self.state.size, self._tile_size(block)
         H, Z_phi = np.zeros((m, m)), np.zeros((m, self.state.n_targets))
         weighted = backend.room("work", (m, tile))
         for part, Z in self._tiles(block):
