@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg  # noqa: F401, so that its BLAS library is loaded
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from greedygp.threads import numpy_threads_only, serial_blas, thread_count
+from greedygp.threads import numpy_threads_only, scipy_threads_only, serial_blas, thread_count
 
 
 def libraries():
@@ -53,6 +53,15 @@ def test_only_numpys():
             assert set(libraries().values()) == {1}
         assert of_numpy() == before
         assert of_others() <= {1}
+
+
+def test_only_scipys():
+    if not of_numpy() or not of_others():
+        pytest.skip("NumPy and SciPy share a BLAS library")
+    before = of_others()
+    with scipy_threads_only():
+        assert of_others() == before
+        assert of_numpy() == {1}
 
 
 def test_after_an_error():

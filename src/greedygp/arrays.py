@@ -336,7 +336,7 @@ class Backend(Arithmetic):
         """
         if not self.is_numpy:
             return [n_rows]
-        threads = self.threads if n_rows >= 2048 else 1
+        threads = self.threads if n_rows >= 1500 else 1
         rounds = -(-n_rows // (most * threads))
         n_blocks = min(n_rows, threads * max(rounds, 1))
         base, extra = divmod(n_rows, n_blocks)

@@ -17,7 +17,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Background", "numpy_threads_only", "serial_blas", "thread_count"]
+__all__ = ["Background", "numpy_threads_only", "scipy_threads_only", "serial_blas", "thread_count"]
 
 # The threads that belong to blocks of rows, in the thread that works on them.
 _granted: ContextVar[int | None] = ContextVar("granted", default=None)
@@ -54,12 +54,26 @@ def numpy_threads_only() -> Iterator[None]:
     a while, waiting for more work. Where calls to both alternate, each takes the cores from the
     other.
     """
+    with _serial(lambda path: "numpy" not in path):
+        yield
+
+
+@contextmanager
+def scipy_threads_only() -> Iterator[None]:
+    """The same for SciPy's: for work that LAPACK does, with short products between."""
+    with _serial(lambda path: "numpy" in path):
+        yield
+
+
+@contextmanager
+def _serial(which: Callable[[str], bool]) -> Iterator[None]:
+    """While this lasts, the BLAS libraries with such paths are serial, unless all or none are."""
     paths = [library.filepath for library in _blas().lib_controllers]
-    others = [path for path in paths if "numpy" not in path]
-    if others == paths:  # one library serves both, or it cannot be told
+    chosen = [path for path in paths if which(path)]
+    if chosen in ([], paths):  # one library serves both, or it cannot be told
         yield
         return
-    with _blas().select(filepath=others).limit(limits=1):
+    with _blas().select(filepath=chosen).limit(limits=1):
         yield
 
 

@@ -30,6 +30,7 @@ from greedygp.noise import NoiseFunction, noise_for, noise_may_vary
 from greedygp.progress import Deadline, FitProgress
 from greedygp.rounds import trace_of
 from greedygp.start import Given, random_places
+from greedygp.threads import scipy_threads_only
 from greedygp.trust import POWERS, predicts_better, row_trust
 from greedygp.widening import widened
 
@@ -124,7 +125,7 @@ class DenseFit:
 
     def run(self) -> FittedGP:
         """Go through all stages."""
-        with self.data.backend.threads_over_blocks():
+        with scipy_threads_only():  # LAPACK has most of the work
             point, value, trace, cut_short = self.hyperparameters()
         if cut_short and not self.is_soon_solved():
             raise KeyboardInterrupt

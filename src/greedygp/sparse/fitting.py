@@ -43,6 +43,7 @@ from greedygp.sparse.selection import Selected, make_selector, select
 from greedygp.sparse.sizes import FEWEST_ROWS, Tried, best_size, sizes_to_try
 from greedygp.sparse.state import SparseState
 from greedygp.start import SUBSET_ROWS, Given, subset_evidence
+from greedygp.threads import scipy_threads_only
 from greedygp.trust import judged
 
 __all__ = ["FittedModel", "SparseFit"]
@@ -110,8 +111,9 @@ class SparseFit:
 
     def run(self) -> FittedModel:
         """Go through the stages."""
-        with self.data.backend.threads_over_blocks():
+        with scipy_threads_only():  # LAPACK has most of the work
             start, value = self.start()
+        with self.data.backend.threads_over_blocks():
             if self.rounds == 0:
                 model = self.finished(start, *self.select_only(start, value))
             else:
