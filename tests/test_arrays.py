@@ -305,7 +305,7 @@ class TestArithmetic:
 
 class TestBlockSizes:
     @pytest.mark.parametrize("threads", [1, 2, 3, 16])
-    @pytest.mark.parametrize("n_rows", [1, 2, 7, 2047, 2048, 8192, 8193, 50_001])
+    @pytest.mark.parametrize("n_rows", [1, 2, 7, 1499, 1500, 8192, 8193, 50_001])
     def test_blocks_add_up(self, n_rows, threads):
         backend = Backend(np.zeros(1))
         backend.threads = threads
@@ -314,13 +314,13 @@ class TestBlockSizes:
         assert max(sizes) - min(sizes) <= 1
         assert min(sizes) >= 1
         assert max(sizes) <= 8192
-        if n_rows >= 2048:
+        if n_rows >= 1500:
             assert len(sizes) % threads == 0
 
     def test_few_rows_are_one_block(self):
         backend = Backend(np.zeros(1))
         backend.threads = 8
-        assert backend.block_sizes(2047) == [2047]
+        assert backend.block_sizes(1499) == [1499]
 
     def test_the_largest_block_can_be_given(self):
         backend = Backend(np.zeros(1))

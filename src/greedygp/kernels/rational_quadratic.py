@@ -96,7 +96,7 @@ class _RationalQuadraticCross(StationaryCross):
         logarithms += math.log(self.variance)
         return self.backend.exp(logarithms, out=out)
 
-    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array, float]:
+    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array]:
         U = self.product(X, None)
         logarithms = self._logarithms(U, None)
         share = U / (1.0 + U)
@@ -109,6 +109,5 @@ class _RationalQuadraticCross(StationaryCross):
             "alpha": self.alpha * float(self.backend.sums(H * by_alpha)),
         }
         # dk/d(r^2) = -k / (2 (1 + u))
-        U += 1.0
-        H /= U
-        return by_parameter, H, -0.5
+        H *= -0.5 / (1.0 + U)
+        return by_parameter, H

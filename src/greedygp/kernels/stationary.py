@@ -37,6 +37,8 @@ class StationaryCross(Cross):
     # What the product gives: -scale r^2 / 2 + offset.
     scale = 1.0
     offset = 0.0
+    # What `weighted` gives is to be multiplied by.
+    times = 1.0
 
     def __init__(self, B: Array, kernel: Stationary):
         super().__init__(B)
@@ -79,11 +81,11 @@ class StationaryCross(Cross):
         left[:, D + 1] = self.scale
         return self.backend.matmul(left, self.right, out)
 
-    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array, float]:
-        """Return `dF/dlog parameter`, and R and a number whose product is `W * dk/d(r^2)`.
+    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array]:
+        """Return `dF/dlog parameter`, and R, where `times R = W * dk/d(r^2)`, for scaled rows X.
 
-        The rows X are scaled. The parameters are the variance (`sum(W * K)`, left out where that is
-        the sum of R) and those besides the length scales.
+        The parameters are those besides the length scales. The variance's derivative `sum(W * K)`
+        may be left out where it is the sum of R.
         """
         raise NotImplementedError
 
@@ -137,21 +139,21 @@ class Stationary(ParametricKernel):
     ) -> tuple[np.ndarray, Array]:
         backend, xp, D = cross.backend, cross.backend.xp, A.shape[1]
         X, Y = cross.scaled(A), cross.right[:D, :].T
-        by_parameter, R, times = cross.weighted(W, X)
+        by_parameter, R = cross.weighted(W, X)
         rows = xp.sum(R, axis=1, dtype=xp.float64)[:, None]
         columns = xp.sum(R, axis=0, dtype=xp.float64)[:, None]
         R_Y = backend.matmul(R, Y)
         # sum_ij R_ij (x_ik - y_jk)^2, without a matrix of differences for each feature k.
         spread = xp.sum(rows * X * X - 2.0 * X * R_Y, axis=0, dtype=xp.float64)
         spread = to_numpy(spread + xp.sum(columns * Y * Y, axis=0))
-        per_feature = -2.0 * times * spread
+        per_feature = -2.0 * cross.times * spread
         by_parameter.setdefault("variance", float(backend.sums(rows)))
         theta_gradient = self._free_vector(
             length_scale=per_feature if np.ndim(self.length_scale) else per_feature.sum(),
             **by_parameter,
         )
         input_gradient = xp.astype(rows, A.dtype, copy=False) * X - R_Y
-        input_gradient *= 2.0 * times * cross.inverse_length_scale
+        input_gradient *= 2.0 * cross.times * cross.inverse_length_scale
         return theta_gradient, input_gradient
 
 
@@ -196,6 +198,8 @@ class Gaussian(Stationary):
 
 
 class _GaussianCross(StationaryCross):
+    times = -0.5  # dk/d(r^2) = -k / 2
+
     def __init__(self, B: Array, kernel: Gaussian):
         super().__init__(B, kernel)
         # The variance goes into the exponent, so that no pass over the block is spent on it.
@@ -208,11 +212,10 @@ class _GaussianCross(StationaryCross):
         exponents = self.product(X, out)
         return self.backend.exp(exponents, out=exponents)
 
-    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array, float]:
-        # dk/d(r^2) = -k / 2
+    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array]:
         H = self._values(X, None)
         H *= W
-        return {}, H, -0.5
+        return {}, H
 
 
 class Matern(Stationary):
@@ -297,7 +300,7 @@ class _MaternCross(StationaryCross):
         K *= polynomial
         return K
 
-    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array, float]:
+    def weighted(self, W: Array, X: Array) -> tuple[dict[str, float], Array]:
         S = self._distances(X, None)
         E = self.backend.exp(-S)
         E *= W
@@ -305,15 +308,15 @@ class _MaternCross(StationaryCross):
         # dk/d(r^2) = (dk/dr) / (2 r)
         if self.nu == 0.5:
             S[S == 0.0] = math.inf
+            E *= -0.5 * self.variance
             E /= S
-            times = -0.5
         elif self.nu == 1.5:
-            times = -1.5
+            E *= -1.5 * self.variance
         else:
             S += 1.0
             E *= S
-            times = -5.0 / 6.0
-        return {"variance": total}, E, times * self.variance
+            E *= -5.0 / 6.0 * self.variance
+        return {"variance": total}, E
 
     def _distances(self, X: Array, out: Array | None) -> Array:
         """Return `s = sqrt(2 nu) r`."""
