@@ -110,7 +110,9 @@ class SparseGPRegressor(
     max_iter : int
         The most iterations of the optimiser in a round. Where the basis is refined it ends before,
         after 27 or more, if nine iterations together gain less than 0.01 nats a row, or less than
-        what chance does to a mean over that many rows.
+        what chance does to a mean over that many rows. Where there are many rows, the first of
+        them, and the selection, see a part of the rows: ten for each basis vector, then five times
+        as many, and so on; see the user guide.
     refine_basis : bool
         Whether the last round moves the basis inputs, together with the hyperparameters. The
         rounds before it then only prepare it, with a random basis and 20 iterations.
