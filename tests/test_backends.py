@@ -256,6 +256,20 @@ class TestStrict:
         weights = np.random.default_rng(3).uniform(0.5, 2, size=20)
         self.assert_same(parameters, *data(n=20, columns=2), sample_weight=weights)
 
+    @pytest.mark.parametrize("max_iter", [3, 40])
+    def test_a_fit_that_learns(self, max_iter, monkeypatch):
+        """With more iterations it begins among a part of the rows."""
+        monkeypatch.setattr("greedygp.sparse.fewer_rows.FEWEST", 40)
+        X, y = data(n=90)
+        options = {"max_basis": 4, "max_iter": max_iter, "random_state": 0}
+        on_numpy = SparseGPRegressor(**options).fit(X, y)
+        strict = self.strict
+        on_strict = SparseGPRegressor(**options).fit(strict.asarray(X), strict.asarray(y))
+        assert_allclose(on_strict.objective_value_, on_numpy.objective_value_, rtol=1e-5)
+        assert_allclose(
+            to_numpy(on_strict.predict(strict.asarray(X))), on_numpy.predict(X), atol=1e-3
+        )
+
     def test_not_finite(self):
         X, y = data(n=20)
         X[2, 1] = np.nan

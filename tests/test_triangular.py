@@ -210,7 +210,8 @@ def test_a_product_with_a_triangle_in_place(way, shape, how, transposed):
     wide = np.full((len(right) + 2, right.shape[1] + 5), 4.0)
     out = wide[1:-1, 2:-3]
     out[...] = right
-    multiply_in_place(stored(triangle, how), transposed, out)
+    above = np.triu(np.full(triangle.shape, 7.0), 1)
+    multiply_in_place(stored(triangle + above, how), transposed, out)
     assert_close(out, applied @ right)
     out[...] = 4.0
     assert np.all(wide == 4.0)
@@ -235,14 +236,15 @@ def test_a_weighted_product_with_itself(shape, signs, dtype):
         signs, weights
     )
     wide = np.full((shape[0], shape[1] + 2), np.nan, dtype=dtype)
-    found = weighted_gram(wide_rows := np.pad(rows, ((0, 0), (1, 1)))[:, 1:-1], weights, None)
+    wide_rows, other = np.pad(rows, ((0, 0), (1, 1)))[:, 1:-1], np.empty_like(rows)
+    found = weighted_gram(wide_rows, weights, None, other)
     assert found.dtype == np.float64
     exact = (rows.astype(np.float64) * weights) @ rows.astype(np.float64).T
     size = (np.abs(rows, dtype=np.float64) * np.abs(weights)) @ np.abs(rows.astype(np.float64)).T
     unit = np.finfo(dtype).eps * (10 + shape[1])
     assert np.all(np.abs(found - exact) <= unit * size)
     assert_array_equal(found, found.T)
-    assert_array_equal(weighted_gram(wide_rows, weights, wide[:, 1:-1]), found)
+    assert_array_equal(weighted_gram(wide_rows, weights, wide[:, 1:-1], other), found)
 
 
 @pytest.mark.parametrize("lower", [True, False])

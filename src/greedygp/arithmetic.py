@@ -1,4 +1,4 @@
-"""Elementwise operations and products, written into arrays that are there already.
+"""Elementwise operations, products and dot products, written into arrays that are there already.
 
 Fresh memory costs more than the arithmetic that fills it. NumPy and torch can write a result into
 an array that they are given; what another library makes is copied there.

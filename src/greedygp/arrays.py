@@ -173,7 +173,7 @@ class Backend(Arithmetic):
     ) -> np.ndarray:
         """Return `rows diag(weights) rows'` on the host, in float64; `room` is written over."""
         if self.is_numpy:
-            return weighted_gram(rows, weights, room)
+            return weighted_gram(rows, weights, room, self.room("signed", tuple(rows.shape)))
         weighted = self.multiply(rows, weights[None, :], out=room)
         return self.host_product(weighted, rows.T)
 
@@ -284,9 +284,9 @@ class Backend(Arithmetic):
     ) -> None:
         """Write `factor^-1 right`, or `factor^-T right`, into `out`.
 
-        By a product with the inverse, which is faster than a solve. It is as accurate where the
-        factor is well-conditioned, or the result is no smaller than inverse and right-hand side let
-        one expect. That is for rows of float64; narrower ones are solved for.
+        By a product with the inverse, which is faster than a solve, and as accurate where the
+        factor is well-conditioned or no digits cancel in the product. That is for rows of float64;
+        narrower ones are solved for.
 
         Parameters
         ----------

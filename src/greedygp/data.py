@@ -148,11 +148,10 @@ class TrainingData:
 
     def at(self, places: np.ndarray) -> TrainingData:
         """Return some of the rows, whose `places` among these they keep, in the same units."""
-        other, take = copy.copy(self), self.backend.xp.take
-        index = self.backend.integers(places)
-        other.X, other.y = take(self.X, index, axis=0), take(self.y, index, axis=1)
-        other.weights = None if self.weights is None else take(self.weights, index, axis=0)
-        other.trust = None if self.trust is None else take(self.trust, index, axis=0)
+        other, take = copy.copy(self), self.backend.take
+        other.X, other.y = take(self.X, places), take(self.y, places, axis=1)
+        other.weights = None if self.weights is None else take(self.weights, places)
+        other.trust = None if self.trust is None else take(self.trust, places)
         other.places, other.whole, other.streamed = places, None, None
         return other
 

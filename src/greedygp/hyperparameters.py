@@ -33,6 +33,13 @@ class Evaluation:
     log_noise: float  # by the logarithm of the noise variance
     basis: np.ndarray | None = None  # (m, D), by the basis inputs
 
+    def times(self, factor: float) -> Evaluation:
+        """Return that of the objective multiplied by a number."""
+        if factor == 1.0:
+            return self
+        basis = None if self.basis is None else factor * self.basis
+        return Evaluation(factor * self.value, factor * self.theta, factor * self.log_noise, basis)
+
 
 def moving_parts(
     start: Point,

@@ -59,21 +59,27 @@ def numpy_threads_only() -> Iterator[None]:
 
 
 @contextmanager
-def scipy_threads_only() -> Iterator[None]:
-    """The same for SciPy's: for work that LAPACK does, with short products between."""
-    with _serial(lambda path: "numpy" in path):
+def scipy_threads_only(most: int | None = None) -> Iterator[None]:
+    """The same for SciPy's, which may have at most so many: where LAPACK does the work."""
+    threads = thread_count() if most is None else min(most, thread_count())
+    with _serial(lambda path: "numpy" in path, others=threads):
         yield
 
 
 @contextmanager
-def _serial(which: Callable[[str], bool]) -> Iterator[None]:
-    """While this lasts, the BLAS libraries with such paths are serial, unless all or none are."""
+def _serial(which: Callable[[str], bool], others: int | None = None) -> Iterator[None]:
+    """While this lasts, BLAS libraries with such paths are serial; the others may have a limit.
+
+    Nothing changes where that is all of them, or none.
+    """
     paths = [library.filepath for library in _blas().lib_controllers]
     chosen = [path for path in paths if which(path)]
     if chosen in ([], paths):  # one library serves both, or it cannot be told
         yield
         return
-    with _blas().select(filepath=chosen).limit(limits=1):
+    rest = [path for path in paths if path not in chosen]
+    serial, limited = (_blas().select(filepath=part) for part in (chosen, rest))
+    with serial.limit(limits=1), limited.limit(limits=others):
         yield
 
 

@@ -58,18 +58,33 @@ _ARGUMENTS: tuple[Any, ...] = (
 )
 
 
-def weighted_gram(rows: np.ndarray, weights: np.ndarray, room: np.ndarray | None) -> np.ndarray:
-    """Return `rows diag(weights) rows'`, which is symmetric, in float64; `room` is written over.
+def weighted_gram(
+    rows: np.ndarray, weights: np.ndarray, room: np.ndarray | None, other: np.ndarray
+) -> np.ndarray:
+    """Return `rows diag(weights) rows'`, which is symmetric, in float64.
 
     The columns, multiplied by the roots of their weights, are multiplied by themselves: BLAS then
     computes half of the product. Those of negative weights are subtracted.
+
+    Parameters
+    ----------
+    rows, weights : (m, T) and (T,) arrays
+    room : (m, T) array or None
+        Written over.
+    other : array with at least as many entries, one after the other
+        Written over where weights have both signs.
     """
     scaled = np.multiply(rows, np.sqrt(np.abs(weights))[None, :], out=room)
     negative = weights < 0.0
     if not negative.any():
         return np.asarray(scaled @ scaled.T, dtype=np.float64)
-    added, taken = (np.compress(which, scaled, axis=1) for which in (~negative, negative))
-    return np.subtract(added @ added.T, taken @ taken.T, dtype=np.float64)
+    products = []
+    for which in (~negative, negative):
+        places, entries = np.flatnonzero(which), other.reshape(-1)
+        some = entries[: len(rows) * len(places)].reshape(len(rows), len(places))
+        np.take(scaled, places, axis=1, out=some, mode="clip")  # without a buffer
+        products.append(some @ some.T)
+    return np.subtract(*products, dtype=np.float64)
 
 
 def triangle_product(
@@ -132,7 +147,8 @@ def _solve(factor: np.ndarray, transposed: bool, out: np.ndarray) -> None:
 def multiply_in_place(triangle: np.ndarray, transposed: bool, out: np.ndarray) -> None:
     """Replace `out` by `triangle out`, or `triangle' out`; the triangle is lower, all float64."""
     if out.size and not _in_place("dtrmm", triangle, transposed, out):
-        out[...] = (triangle.T if transposed else triangle) @ out
+        lower = np.tril(triangle)
+        out[...] = (lower.T if transposed else lower) @ out
 
 
 def _in_place(name: str, triangle: np.ndarray, transposed: bool, out: np.ndarray) -> bool:

@@ -15,7 +15,7 @@ from greedygp.kernels import Gaussian
 from greedygp.metrics import nlpd
 from greedygp.progress import Deadline
 from greedygp.sparse import fewer_rows, learning
-from greedygp.sparse.fewer_rows import FEWEST, GROWTH, PER_BASIS_VECTOR, FewerRows
+from greedygp.sparse.fewer_rows import AT_LEAST, FEWEST, GROWTH, FewerRows
 from greedygp.sparse.learning import EARLY_ITERATIONS, Learner, Schedule
 from greedygp.sparse.objectives import SparseObjective
 from greedygp.sparse.selection import Selected
@@ -45,18 +45,21 @@ def training_data(n, weights=None):
     [
         (1400, 20, []),  # a part of 1000 rows would be more than 0.7 of them
         (1500, 20, [1000]),
-        (10_000, 200, [2000]),  # 10,000 are all of them
+        (10_000, 200, [3000]),  # 15,000 are more than there are
+        (5000, 200, [2500]),  # half of them
+        (3341, 200, [2000]),  # ten for each basis vector
+        (2800, 200, []),
         (6000, 500, []),
         (10_000, 500, [5000]),
-        (40_000, 200, [2000, 10_000]),
-        (100_000, 500, [5000, 25_000]),
+        (40_000, 200, [3000, 15_000]),
+        (100_000, 500, [7500, 37_500]),
     ],
 )
 def test_how_many_rows(n, size, counts):
     data = TrainingData(np.zeros((n, 1)), np.arange(float(n)), None, True)
     parts = FewerRows(data, np.random.default_rng(0)).parts(size)
     assert [len(part.X) for part in parts] == counts
-    assert counts[:1] in ([], [max(FEWEST, PER_BASIS_VECTOR * size)])
+    assert all(count >= max(FEWEST, AT_LEAST * size) for count in counts[:1])
     assert all(later == GROWTH * earlier for earlier, later in pairwise(counts))
 
 
@@ -66,14 +69,15 @@ def test_each_part_holds_the_one_before_and_is_spread_over_all_rows():
     assert set(small.places) < set(large.places)
     assert_array_equal(large.places, np.unique(large.places))
     assert abs(np.mean(small.places) - 4500) < 500
-    (other,) = FewerRows(data, np.random.default_rng(1)).parts(400)
+    (other,) = FewerRows(data, np.random.default_rng(1)).parts(200)
     assert set(small.places) < set(other.places)  # whatever the size of the basis
 
 
-def test_nothing_is_drawn_where_rows_are_few():
+@pytest.mark.parametrize(("n", "size"), [(1200, 10), (3000, 300)])
+def test_nothing_is_drawn_where_rows_are_few(n, size):
     """So that a seed gives the models that it gave without parts."""
     rng = np.random.default_rng(1)
-    assert FewerRows(training_data(1200), rng).parts(10) == []
+    assert FewerRows(training_data(n), rng).parts(size) == []
     assert rng.random() == np.random.default_rng(1).random()
 
 
@@ -132,11 +136,11 @@ def learnt_among(data, counts, schedule=SCHEDULE, size=12):
     return learner, learner.result()
 
 
-def value_at(data, learner, point):
+def value_at(data, learner, point, name="nlgpp"):
     """The objective of all rows, computed by one that has seen nothing else."""
     objective = learner.objective
     fresh = SparseObjective(
-        "nlgpp",
+        name,
         data.X,
         data.y,
         data.weights,
@@ -182,19 +186,60 @@ def test_when_time_is_up_all_rows_still_judge(seen, counts):
     assert_allclose(learnt.value, value_at(data, learner, learnt.point), rtol=1e-10)
 
 
-def test_sums_over_rows_keep_their_curvature():
+def test_sums_have_the_size_that_they_have_for_all_rows():
     """The optimiser sees the same function, nearly, whatever part of the rows there is."""
     data = training_data(400)
     schedule = replace(SCHEDULE, objective="nlml", approximation="dtc", rivals=(), guard=0.0)
     learner = Learner(data, schedule, START, parts=[data.at(np.arange(100))])
-    learner.search.begin(12, guarded=True)
+    search = learner.search
+    search.begin(12, guarded=True)
     point = replace(START, basis=data.X[:12])
-    of_all = learner.search.value(point) / learner.search.nats_per_row
-    with learner.search.among(learner.parts[0]):
-        of_part = learner.search.value(point) / learner.search.nats_per_row
-        assert learner.search.little > 0.0
+    of_all, slope_of_all = search.value(point), search._evaluate(point)
+    with search.among(learner.parts[0]):
+        of_part, slope_of_part = search.value(point), search._evaluate(point)
     assert 0.7 < of_part / of_all < 1.6  # the sum itself has a quarter of the rows
-    assert learner.search.value(point) / learner.search.nats_per_row == of_all
+    assert_allclose(slope_of_part.value, of_part, rtol=1e-12)
+    part = value_at(learner.parts[0], learner, point, "nlml")
+    assert_allclose(of_part, 4.0 * part, rtol=1e-10)
+    for name in ("theta", "log_noise", "basis"):
+        of = [np.linalg.norm(getattr(each, name)) for each in (slope_of_all, slope_of_part)]
+        assert 0.3 < of[1] / of[0] < 3.0
+    assert search.value(point) == of_all
+
+
+@pytest.mark.parametrize("counts", [[80], [80, 150]])
+def test_an_interrupt_among_all_rows_keeps_the_model_of_the_part(monkeypatch, counts):
+    """Ctrl-C while the first value among all rows is computed: the longest one of a fit."""
+    data, evaluate = training_data(300), SparseObjective.__call__
+
+    def interrupted(self, *arguments, **options):
+        if self._data[0].shape[0] == 300:
+            raise KeyboardInterrupt
+        return evaluate(self, *arguments, **options)
+
+    monkeypatch.setattr(SparseObjective, "__call__", interrupted)
+    learner, learnt = learnt_among(data, counts)
+    assert learnt.interrupted
+    (line,) = learnt.rounds
+    assert line.value == learnt.value
+    assert_allclose(learnt.value, value_at(data, learner, learnt.point), rtol=1e-10)
+
+
+def test_an_error_among_a_part_leaves_the_search_as_it_was():
+    data = training_data(300)
+    learner = Learner(data, SCHEDULE, START, parts=[data.at(np.arange(80))])
+    search = learner.search
+    search.begin(12, guarded=True)
+    whole = search.objective
+
+    def fails():
+        assert search.objective is not whole
+        raise ValueError("inside")
+
+    with pytest.raises(ValueError, match="inside"), search.among(learner.parts[0]):
+        fails()
+    assert search.objective is whole
+    assert search.seen_weight == search.total_weight == 300.0
 
 
 # ---------------------------------------------------------------------------------- whole fits
@@ -204,6 +249,7 @@ def test_sums_over_rows_keep_their_curvature():
 def small_parts(monkeypatch):
     monkeypatch.setattr(fewer_rows, "FEWEST", 200)
     monkeypatch.setattr(fewer_rows, "PER_BASIS_VECTOR", 5)
+    monkeypatch.setattr(fewer_rows, "AT_LEAST", 5)
 
 
 def test_a_fit_is_as_good_as_one_that_sees_all_rows_from_the_start(small_parts, monkeypatch):
@@ -213,7 +259,7 @@ def test_a_fit_is_as_good_as_one_that_sees_all_rows_from_the_start(small_parts, 
     for _ in range(2):
         model = SparseGPRegressor(max_basis=20, random_state=0).fit(X, y)
         losses.append(nlpd(y_new, *model.predict(X_new, return_std=True)))
-        monkeypatch.setattr(fewer_rows, "MOST", 0.0)
+        monkeypatch.setattr(fewer_rows, "LARGEST", 0.0)
     assert losses[0] < losses[1] + 0.02
 
 

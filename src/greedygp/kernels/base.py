@@ -230,7 +230,8 @@ class Kernel:
         B : array of shape (b, D), optional
             `A` itself if left out: then both arguments move with A.
         prepared : Cross, optional
-            What a part of `against(B)` is, where it has parts: then B is not prepared again.
+            A part of what `against` gave, the one that B is. A kernel that takes it does not
+            prepare B again.
 
         Returns
         -------
@@ -244,7 +245,7 @@ class Kernel:
             theta_gradient, input_gradient = self._gradients(0.5 * (W + W.T), A, A)
             return theta_gradient, 2.0 * input_gradient
         A, B = as_inputs(A, B)
-        if prepared is not None:
+        if prepared is not None and self.takes_prepared:
             return self._prepared_gradients(W, A, prepared)
         return self._gradients(W, A, B)
 
@@ -270,6 +271,11 @@ class Kernel:
     def _gradients(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
         """Return `dF/dtheta` and `dF/dA` with B held fixed; leave W as it is."""
         raise NotImplementedError
+
+    @property
+    def takes_prepared(self) -> bool:
+        """Whether `gradients` can do with what `against` has prepared."""
+        return False
 
     def _prepared_gradients(self, W: Array, A: Array, cross: Any) -> tuple[np.ndarray, Array]:
         """Return the same, given what `against(B)` is; for kernels of which it has parts."""

@@ -76,6 +76,8 @@ class RationalQuadratic(Stationary):
 
 
 class _RationalQuadraticCross(StationaryCross):
+    part = StationaryCross._with_some
+
     def __init__(self, B: Array, kernel: RationalQuadratic):
         super().__init__(B, kernel)
         self.alpha = kernel.alpha

@@ -9,7 +9,8 @@ for any numbers s and t. The centre c is the mean of B: without it the squared n
 far from the origin would swamp the distances. It is rounded to the inputs' dtype and
 subtracted in it, which for nearby numbers is exact.
 
-Contracted gradients need `R = W * dk/d(r^2)` and its row sums, column sums and product with y:
+Contracted gradients need `R = W * dk/d(r^2)` (up to a factor, `times`) and its row sums, column
+sums and product with y:
 
     dF/dlog l_k = -2 sum_ij R_ij (x_ik - y_jk)^2
     dF/da_i     = 2 (x_i sum_j R_ij - sum_j R_ij y_j) / l
@@ -54,7 +55,8 @@ class StationaryCross(Cross):
         self.right[D, :] = 1.0
         self.right[D + 1, :] = -0.5 * self.squared_norms(Y)
 
-    def part(self, columns: slice) -> StationaryCross:
+    def _with_some(self, columns: slice) -> StationaryCross:
+        """Return `part`, for a cross that has nothing of the columns but `right`."""
         other = copy.copy(self)
         other.right = self.right[:, columns]
         other.n_columns = other.right.shape[1]
@@ -131,6 +133,14 @@ class Stationary(ParametricKernel):
     def _cross(self, B: Array) -> StationaryCross:
         raise NotImplementedError
 
+    @property
+    def takes_prepared(self) -> bool:
+        kind = type(self)
+        return (
+            kind._contracted is Stationary._contracted
+            and kind._gradients is ParametricKernel._gradients
+        )
+
     def _contracted(self, W: Array, A: Array, B: Array) -> tuple[np.ndarray, Array]:
         return self._prepared_gradients(W, A, self._cross(B))
 
@@ -199,6 +209,7 @@ class Gaussian(Stationary):
 
 class _GaussianCross(StationaryCross):
     times = -0.5  # dk/d(r^2) = -k / 2
+    part = StationaryCross._with_some
 
     def __init__(self, B: Array, kernel: Gaussian):
         super().__init__(B, kernel)
@@ -286,6 +297,8 @@ class Matern(Stationary):
 
 
 class _MaternCross(StationaryCross):
+    part = StationaryCross._with_some
+
     def __init__(self, B: Array, kernel: Matern):
         super().__init__(B, kernel)
         self.nu = kernel.nu

@@ -109,10 +109,9 @@ class SparseGPRegressor(
         of two such subsets).
     max_iter : int
         The most iterations of the optimiser in a round. Where the basis is refined it ends before,
-        after 27 or more, if nine iterations together gain less than 0.01 nats a row, or less than
-        what chance does to a mean over that many rows. Where there are many rows, the first of
-        them, and the selection, see a part of the rows: ten for each basis vector, then five times
-        as many, and so on; see the user guide.
+        if some iterations together gain less than 0.01 nats a row, or less than what chance does
+        to a mean over that many rows. With many rows and a `max_iter` of 32 or more, the first
+        iterations and the selection see a part of them; see the user guide.
     refine_basis : bool
         Whether the last round moves the basis inputs, together with the hyperparameters. The
         rounds before it then only prepare it, with a random basis and 20 iterations.
@@ -126,7 +125,7 @@ class SparseGPRegressor(
         posterior has all rows. None: all rows learn.
     memory_limit : float
         Bytes that the state of rows may take, about; for rows on the host. Where more rows are to
-        learn, the basis is selected from as many of them as that allows, and the objective goes
+        learn, the basis is selected from no more of them than that allows, and the objective goes
         over all of them in passes that keep nothing.
     checkpoint : path or None
         A file in which it is kept what the fit finds: selected bases, values and gradients. The
@@ -170,7 +169,7 @@ class SparseGPRegressor(
     rounds_ : structured array with the fields n_basis, value_before, value, n_iter, seconds
         One line for each round of learning: size, objective before and after, iterations, time.
     trace_ : structured array with the fields round, iteration, value
-        The objective at the start of each round and after each of its iterations.
+        The objective, of the rows seen, at the start of each round and after each iteration.
     n_iter_ : int
         Steps that the selection made (more than `n_basis_` where it went back to a minimum).
     stop_reason_ : str

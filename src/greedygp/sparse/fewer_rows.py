@@ -14,9 +14,11 @@ from greedygp.data import TrainingData
 
 __all__ = ["FewerRows"]
 
-PER_BASIS_VECTOR, FEWEST = 10, 1000  # rows to begin with
+FEWEST = 1000  # rows to begin with
+# The same for each basis vector: fifteen; down to ten, where fifteen are more than half of all.
+PER_BASIS_VECTOR, AT_LEAST = 15, 10
 GROWTH = 5  # how many times as many come next
-MOST = 0.7  # share of the rows that is worth a search of its own
+LARGEST = 0.7  # share of the rows, for a part to be worth a search of its own
 
 
 class FewerRows:
@@ -26,21 +28,21 @@ class FewerRows:
     ----------
     data : TrainingData
     rng : numpy.random.Generator
-        Nothing is drawn where there are too few rows.
+        Nothing is drawn where there are too few rows for parts.
     """
 
     def __init__(self, data: TrainingData, rng: np.random.Generator):
-        self.data = data
+        self.data, self.rng = data, rng
         self.n_rows = data.X.shape[0]
-        self._order = rng.permutation(self.n_rows) if self._worth_it(FEWEST) else np.zeros(0, int)
+        self._order: np.ndarray | None = None
 
     def parts(self, size: int) -> list[TrainingData]:
         """Return the parts to learn among before all rows are seen, for so many basis vectors."""
-        parts, count = [], max(FEWEST, PER_BASIS_VECTOR * size)
-        while self._worth_it(count):
+        wanted = max(AT_LEAST * size, min(PER_BASIS_VECTOR * size, self.n_rows // 2))
+        parts, count = [], max(FEWEST, wanted)
+        while count <= LARGEST * self.n_rows:
+            if self._order is None:
+                self._order = self.rng.permutation(self.n_rows)
             parts.append(self.data.at(np.sort(self._order[:count])))
             count *= GROWTH
         return parts
-
-    def _worth_it(self, count: int) -> bool:
-        return count <= MOST * self.n_rows

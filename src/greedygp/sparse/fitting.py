@@ -51,8 +51,8 @@ __all__ = ["FittedModel", "SparseFit"]
 BASIS_PER_ROOT_ROW = 4.0  # basis vectors by default where they will be refined
 PATIENCE = 20
 START_ITERATIONS = 100  # of the evidence of a full GP on a subset of the rows
-# Nats that are too little a gain of three of them to go on, where other rows have a say as well.
-START_LITTLE = 1.0
+START_LITTLE = 1.0  # nats that three of them must gain together; where more rows follow
+START_THREADS = 4  # more of them wait for each other over so few rows
 # Shares of the time that is left: for the start, and for a selection that learning follows.
 START_SHARE, PREPARING_SHARE, REFINED_SHARE = 0.25, 0.25, 0.5
 
@@ -111,7 +111,7 @@ class SparseFit:
 
     def run(self) -> FittedModel:
         """Go through the stages."""
-        with scipy_threads_only():  # LAPACK has most of the work
+        with scipy_threads_only(START_THREADS):  # LAPACK has most of the work
             start, value = self.start()
         with self.data.backend.threads_over_blocks():
             if self.rounds == 0:
@@ -150,6 +150,8 @@ class SparseFit:
         if options.objective is None and kernel is not None and noise is not None:
             return Point(kernel, noise), np.nan
 
+        many = self.data.X.shape[0] > 2 * SUBSET_ROWS
+
         def learn(data: TrainingData) -> Minimum[Point]:
             return subset_evidence(
                 kernel,
@@ -159,7 +161,7 @@ class SparseFit:
                 max_iter=START_ITERATIONS,
                 learn_kernel=options.objective is not None,
                 compare=options.objective is not None,
-                little=START_LITTLE if self.rounds and len(data.X) > SUBSET_ROWS * 2 else 0.0,
+                little=START_LITTLE if self.rounds and many else 0.0,
                 deadline=self.deadline.share(START_SHARE),
                 random_state=self.rng,
             )
@@ -277,10 +279,10 @@ class SparseFit:
         """Learn with one size of basis after the other while it pays; return the best model."""
         begin = self.file.start(start)
         rounds: list[Round] = []
-        fewer = FewerRows(self.data, self.rng) if self.refines else None
+        fewer = FewerRows(self.data, self.rng)
 
         def with_size(size: int) -> Tried[FittedModel]:
-            parts = [] if fewer is None else fewer.parts(size)
+            parts = fewer.parts(size) if self.refines else []
             learner = Learner(self.data, self._schedule(), begin, self.file, parts)
             learnt = self._learnt(learner, size)
             rounds.extend(learnt.rounds)

@@ -2,8 +2,8 @@
 
 Few rows in arrays are all there is to it. Of many, a random sample (`learning_rows`) selects the
 basis and learns the hyperparameters, and all rows have one pass for the posterior. Where the state
-of the rows to learn from would take more than `memory_limit`, the basis is selected from as many
-of them as may be held, and the objective goes over all of them in passes.
+of the rows to learn from would take more than `memory_limit`, the basis is selected from no more
+of them than may be held, and the objective goes over all of them in passes.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ from greedygp.sparse.row_state import SparseRows
 
 __all__ = ["EvidenceGradient", "Gradient", "PredictionGradient", "RowAdjoints"]
 
-# Rows that go through the last pass together, so that m times as many numbers stay in the cache; in
-# fewer rows the calls themselves take a large part of the time.
+# Rows that go through the last pass together: more with a small basis, about so many entries, which
+# stay in the cache. With few rows the calls take more time than the work.
 TILE, ENTRIES = 1024, 200_000
 
 
@@ -118,7 +118,7 @@ class Gradient:
         )
 
     def _tile_size(self, block: SparseRows) -> int:
-        return self.backend.tile_size(max(TILE, ENTRIES // self.state.size), block.width)
+        return self.backend.tile_size(max(TILE, ENTRIES // max(self.state.size, 1)), block.width)
 
     def _tiles(self, block: SparseRows) -> Iterator[tuple[slice, Array]]:
         """Yield some rows at a time: their places in the block, and their part of Z."""

@@ -41,8 +41,8 @@ TRIAL_ITERATIONS = 15  # of each way to learn, where they are compared
 BRANCH_ITERATIONS = 3  # of each approximation, after the trial of the first one
 TRIAL_MARGIN = 0.003  # nats per row by which another approximation than the first must be better
 FEWEST_ITERATIONS = 20  # before it is looked at how much they gain, where nothing is compared
-EARLY_ITERATIONS = 30  # among the first of several parts of the rows, and at most half of all
-EARLY_SHARE = 0.4  # of the time that is left
+EARLY_ITERATIONS = 30  # among the first of several parts of the rows, at most half of `max_iter`
+EARLY_SHARE = 0.4  # of the time that is left, for each search among a part of the rows
 SHORT_WINDOW = 5  # iterations that may gain too little, where others have gone before
 LOST = 3.0  # times the noise of the start: the bound may have taken structure for noise
 BOUND_MARGIN = 0.1  # nats per row of leave-one-out density for which the bound is given up
@@ -148,6 +148,8 @@ class Learner:
         assert best is not None
         best.converged |= self.stopped
         best.value = self.search.value(best.point)
+        if self.parts and best.refined:  # a part of the rows may have had the last word
+            best.rounds[-1] = best.rounds[-1]._replace(value=best.value)
         if self.search.kind.tells_scale or not self.schedule.learn_noise:
             return best
         assert self.objective.state is not None
@@ -224,7 +226,7 @@ class Learner:
                 with search.among(part):
                     found = self._gone_on(found, half, noted, EARLY_SHARE)
         if self._must_stop(found):
-            return replace(found, value=search.value(found.point))
+            return found
         return self._gone_on(found, max_iter - found.n_iter, noted)
 
     def _begun(self, start: Point, max_iter: int, watch: Watch, share: float = 1.0) -> Minimum:

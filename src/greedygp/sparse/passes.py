@@ -7,8 +7,8 @@ Each chunk of rows evaluates the kernel and its part of V and Z anew:
 2. leave-one-out residuals and their adjoints: the value, `H = Z diag(eta) Z'`, `Z phi'`;
 3. the contraction with the kernel's derivatives.
 
-The evidence needs no second pass. Memory is O(m^2) and a chunk; products are about 1.5 times those
-of rows whose state is kept. A pass is a small object that can travel to other processes.
+The evidence needs no second pass. Memory is O(m^2) and a chunk; products are a third more than
+those of rows whose state is kept. A pass is a small object that can travel to other processes.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Search:
     @property
     def nats_per_row(self) -> float:
         """What one nat per row is in the objective's units."""
-        return self.kind.nats_per_row(self.seen_weight)
+        return self.kind.nats_per_row(self.total_weight)
 
     @property
     def little(self) -> float:
@@ -130,9 +130,13 @@ class Search:
 
     @contextmanager
     def among(self, rows: TrainingData) -> Iterator[None]:
-        """While this lasts, the objective sees some of the rows only, as if they were all."""
-        whole, self.seen_weight = self.objective, _total_weight(rows)
-        self.objective = SparseObjective(
+        """While this lasts, the objective sees some of the rows only, as if they were all.
+
+        Values and gradients have the size that they would have for all rows, and the guard weighs
+        as much, so that what is learnt of the curvature stays true.
+        """
+        whole = self.objective
+        of_some = SparseObjective(
             self.kind.name,
             rows.X,
             rows.y,
@@ -142,11 +146,17 @@ class Search:
             guard=self._guard(),
         )
         try:
+            self.objective, self.seen_weight = of_some, _total_weight(rows)
             yield
         finally:
-            approximation, self.seen_weight = self.objective.approximation, self.total_weight
-            self.objective = whole
-            self.judge_by(self.kind.name, approximation)
+            self.objective, self.seen_weight = whole, self.total_weight
+            self.judge_by(self.kind.name, of_some.approximation)
+
+    @property
+    def _enlarged(self) -> float:
+        """How many times as large the objective would be, did it see all rows."""
+        nats = self.kind.nats_per_row
+        return nats(self.total_weight) / nats(self.seen_weight)
 
     def judge_by(self, objective: str, approximation: str) -> None:
         """Go on with another objective and approximation."""
@@ -191,7 +201,7 @@ class Search:
 
     def value(self, point: Point) -> float:
         """Return the objective at a point, where its state is left."""
-        return self.objective.value(*self._arguments(point))
+        return self._enlarged * self.objective.value(*self._arguments(point))
 
     def minimise(
         self,
@@ -219,7 +229,7 @@ class Search:
             self._evaluate if refine else self._evaluate_fixed,
             coordinates,
             max_iter=max_iter,
-            factor=0.5 * self.total_weight * 2.0 / self.nats_per_row,
+            factor=self.total_weight / self.nats_per_row,
             tol=OPTIMISER_TOL,
             deadline=self.schedule.deadline.share(share),
             watch=watch,
@@ -245,9 +255,10 @@ class Search:
             ]
         )
         arguments = self._arguments(point)
-        return self.file.evaluation(
+        found = self.file.evaluation(
             question, point, lambda: self.objective(*arguments, with_basis=with_basis)
         )
+        return found.times(self._enlarged)
 
     def _evaluate_fixed(self, point: Point) -> Any:
         return self._evaluate(point, with_basis=False)
