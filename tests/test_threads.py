@@ -59,9 +59,10 @@ def test_only_scipys():
     if not of_numpy() or not of_others():
         pytest.skip("NumPy and SciPy share a BLAS library")
     before = of_others()
-    with scipy_threads_only():
-        assert of_others() == before
-        assert of_numpy() == {1}
+    for most, others in ((None, before), (1, {1}), (2, before), (64, before)):
+        with scipy_threads_only(most):
+            assert of_others() == others
+            assert of_numpy() == {1}
 
 
 def test_after_an_error():

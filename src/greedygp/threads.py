@@ -61,8 +61,8 @@ def numpy_threads_only() -> Iterator[None]:
 @contextmanager
 def scipy_threads_only(most: int | None = None) -> Iterator[None]:
     """The same for SciPy's, which may have at most so many: where LAPACK does the work."""
-    threads = thread_count() if most is None else min(most, thread_count())
-    with _serial(lambda path: "numpy" in path, others=threads):
+    others = None if most is None else min(most, thread_count())
+    with _serial(lambda path: "numpy" in path, others):
         yield
 
 
