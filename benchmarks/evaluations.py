@@ -75,7 +75,7 @@ def never_too_little() -> None:
         importlib.import_module("greedygp.sparse.search").Search.little = 0.0
 
 
-def count(seen: Sequence[Seen], most: float | None = None) -> float:
+def counted(seen: Sequence[Seen], most: float | None = None) -> float:
     """Return the evaluations, those that see less than the most rows counted as a part of one."""
     most = most or max(rows for _, _, rows in seen)
     return sum(rows for _, _, rows in seen) / most
@@ -95,7 +95,7 @@ def needed(seen: Sequence[Seen], lowest: float | None = None, close: float = CLO
     if lowest is None:
         lowest = min(value for _, value in own)
     first = next((i for i, value in own if value <= lowest + close), None)
-    return None if first is None else count(seen[: first + 1], max(rows for *_, rows in seen))
+    return None if first is None else counted(seen[: first + 1], max(rows for *_, rows in seen))
 
 
 def measured(
@@ -124,7 +124,7 @@ def measured(
             SparseGPRegressor(max_basis=size, max_iter=long, random_state=0).fit(X, y)
     judge, goal = longer[-1][0], (lowest or {}).get(longer[-1][0])
     return {
-        "all": count(seen),
+        "all": counted(seen),
         "needed": needed(longer),
         "needed_for_goal": None if goal is None else needed(longer, goal),
         "lowest": min(value for _, value in of_last_judge(longer)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.evaluations import Trace, count, main, needed
+from benchmarks.evaluations import Trace, counted, main, needed
 from greedygp import SparseGPRegressor
 
 
@@ -21,7 +21,7 @@ def test_a_part_of_the_rows_counts_as_a_part_and_does_not_judge() -> None:
     seen = [("loo", 0.5, 10), ("loo", 0.4, 10), ("loo", 1.0, 40), ("loo", 0.9, 40)]
     assert needed(seen, close=0.01) == 2.5
     assert needed(seen, close=0.2) == 1.5
-    assert count(seen) == 2.5
+    assert counted(seen) == 2.5
 
 
 def test_a_fit_is_traced_and_the_trace_ends_with_it() -> None:
