@@ -145,3 +145,16 @@ def test_an_interrupted_start_leaves_no_model(monkeypatch):
     data = rows()
     with pytest.raises(KeyboardInterrupt):
         learnt(data, starting_point(data, None, None))
+
+
+def test_sites_that_are_too_large_for_rounding_begin_afresh():
+    """Those of another point, with which `I + S K S` is not positive definite."""
+    X = np.repeat(np.linspace(-1.0, 1.0, 10)[:, None], 2, axis=0)
+    data = LabelledRows(X, np.where(X[:, 0] > 0.1, 1.0, -1.0), None)
+    point = LatentPoint(Gaussian(), 0.0)
+    expected = module.SubsetEvidence(data)(point)
+    evidence = module.SubsetEvidence(data)
+    evidence.sites = np.zeros(20), np.full(20, 1e25)
+    found = evidence(point)
+    assert found.value == expected.value
+    assert np.max(evidence.sites[1]) < 1e3

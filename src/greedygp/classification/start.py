@@ -26,6 +26,7 @@ from greedygp.classification.data import LabelledRows
 from greedygp.classification.hyperparameters import LatentEvaluation, LatentPoint, moving_parts
 from greedygp.classification.propagation import propagated_evidence
 from greedygp.data import feature_spreads
+from greedygp.exceptions import NotPositiveDefiniteError
 from greedygp.kernels import Gaussian, Kernel
 from greedygp.minimise import minimise
 from greedygp.prior import KernelPrior
@@ -65,14 +66,20 @@ def starting_point(data: LabelledRows, kernel: Kernel | None, bias: float | None
 
 
 class SubsetEvidence:
-    """The evidence of a full GP as a function of the point; sites go on from the last one."""
+    """The evidence of a full GP as a function of the point; sites go on from the last one.
+
+    Where those of another point are too large for rounding, they begin afresh.
+    """
 
     def __init__(self, data: LabelledRows):
         self.data = data
-        self.sites = np.zeros(len(data)), np.zeros(len(data))
+        self.sites = self._none = np.zeros(len(data)), np.zeros(len(data))
 
     def __call__(self, point: LatentPoint) -> LatentEvaluation:
-        evaluation, *sites = propagated_evidence(point, self.data, *self.sites)
+        try:
+            evaluation, *sites = propagated_evidence(point, self.data, *self.sites)
+        except NotPositiveDefiniteError:
+            evaluation, *sites = propagated_evidence(point, self.data, *self._none)
         self.sites = sites[0], sites[1]
         return evaluation
 
