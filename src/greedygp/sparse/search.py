@@ -105,13 +105,13 @@ class Search:
         """Make room for a basis of that size, and set the guard."""
         held = getattr(self, "objective", None)
         if held is None or held.capacity < size:
-            self.objective = self._objective_on_data(size)
+            self.objective = self._objective_on(self.data, size)
         self.guarded_size = size if guarded else 0
         self._begun.clear()
         self.objective.guard = self._guard()
 
-    def _objective_on_data(self, size: int) -> SparseObjective | StreamedObjective:
-        schedule, data = self.schedule, self.data
+    def _objective_on(self, data: TrainingData, size: int) -> SparseObjective | StreamedObjective:
+        schedule = self.schedule
         if data.streamed is not None:
             return StreamedObjective(
                 schedule.objective,
@@ -135,16 +135,9 @@ class Search:
         Values and gradients have the size that they would have for all rows, and the guard weighs
         as much, so that what is learnt of the curvature stays true.
         """
-        whole = self.objective
-        of_some = SparseObjective(
-            self.kind.name,
-            rows.X,
-            rows.y,
-            rows.weights,
-            approximation=whole.approximation,
-            capacity=self.guarded_size,
-            guard=self._guard(),
-        )
+        whole, of_some = self.objective, self._objective_on(rows, self.guarded_size)
+        of_some.judge_by(self.kind.name, whole.approximation)
+        of_some.guard = self._guard()
         try:
             self.objective, self.seen_weight = of_some, _total_weight(rows)
             yield
