@@ -195,6 +195,19 @@ class TestArithmetic:
         assert_allclose(to_numpy(out), values - left @ right, **close(backend))
 
     @pytest.mark.parametrize("in_place", [False, True])
+    def test_plus_product(self, backend, in_place):
+        values, left, right = normal(3, 4), normal(3, 2, seed=1), normal(2, 4, seed=2)
+        rows = backend.asarray(values.copy())
+        out = rows if in_place else backend.empty((3, 4))
+        found = backend.plus_product(
+            rows, backend.asarray(left), backend.asarray(right), out, times=0.5, factor=3.0
+        )
+        assert found is out
+        assert_allclose(to_numpy(out), 0.5 * values + 3.0 * left @ right, **close(backend))
+        if not in_place:
+            assert_allclose(to_numpy(rows), values, **close(backend))
+
+    @pytest.mark.parametrize("in_place", [False, True])
     def test_matmul(self, backend, in_place):
         left, right = normal(3, 4), normal(4, 2, seed=1)
         out = backend.empty((3, 2)) if in_place else None

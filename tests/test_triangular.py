@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedygp import triangular
+from greedygp import blas, triangular
 from greedygp.arrays import Backend
 from greedygp.triangular import (
     BLOCK,
@@ -26,7 +26,7 @@ from tolerances import assert_close
 @pytest.fixture(params=["routine", "wrapper"])
 def way(request, monkeypatch):
     if request.param == "wrapper":
-        monkeypatch.setattr(triangular, "_routine", lambda name: None)
+        monkeypatch.setattr(blas, "_routine", lambda name: None)
 
 
 def problem(m=5, width=7, seed=0):
@@ -124,7 +124,7 @@ def gaussian(left, right):
 
 def test_solves_let_other_threads_run():
     """While a long solve runs in another thread, this one counts."""
-    if triangular._routine("dtrsm") is None:
+    if blas._routine("dtrsm") is None:
         pytest.skip("SciPy's BLAS has integers of another size: its wrapper is used")
     # A machine that is busy may give this thread no time during a solve, but not twenty times.
     assert any(counted_during_a_solve() > 1000 for _ in range(20))

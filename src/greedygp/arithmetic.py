@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from greedygp.namespaces import Array, to_numpy
+from greedygp.triangular import add_product_in_place
 
 __all__ = ["Arithmetic"]
 
@@ -86,12 +87,32 @@ class Arithmetic:
         self, values: Array, left: Array, right: Array, out: Array, times: float = 1.0
     ) -> Array:
         """Write `times * values - left @ right` into `out`, which may be `values` itself."""
+        return self.plus_product(values, left, right, out, times, factor=-1.0)
+
+    def plus_product(
+        self,
+        values: Array,
+        left: Array,
+        right: Array,
+        out: Array,
+        times: float = 1.0,
+        factor: float = 1.0,
+    ) -> Array:
+        """Write `times * values + factor * left @ right` into `out`, which may be `values`."""
         if self._is_torch:
-            return self.xp.addmm(values, left, right, beta=times, alpha=-1, out=out)
+            return self.xp.addmm(values, left, right, beta=times, alpha=factor, out=out)
+        if self.is_numpy and self.dtype == np.float64:
+            if out is not values:
+                out[...] = values
+            add_product_in_place(out, left, right, factor=factor, times=times)
+            return out
         product = self.matmul(left, right, out=None if out is values else out)
+        if factor != 1.0:
+            product = self.multiply(product, factor, out=product)
         if times != 1.0:
             values = self.multiply(values, times, out=values if out is values else None)
-        return self.subtract(values, product, out=out)
+        out[...] = values + product
+        return out
 
     def add_product(self, values: Array, left: Array | float, right: Array) -> None:
         """Add `left * right`, elementwise, to `values` in place."""

@@ -1,15 +1,10 @@
 """Triangular solves and products in place that let other threads run, and symmetric products.
 
-BLAS's triangular solve reaches a third to three quarters of the speed of its products. For many
-right-hand sides it is therefore called for small diagonal blocks only, and products do the rest.
-(Products with the inverses of those blocks would be quicker still, but they lose digits where a
-block is ill-conditioned.) Its product with a triangle is as fast as a whole product for half the
-work, and so is its product of an array with its own transpose.
-
-SciPy's wrappers of BLAS hold the interpreter's lock while they compute, so threads that work on
-blocks of rows would wait for each other. SciPy exports the same routines for compiled code
-(`scipy.linalg.cython_blas`). Called through ctypes they run without the lock, and also on a part of
-wider rows. NumPy's products run without the lock, too.
+The routines are those of `blas`. BLAS's triangular solve reaches a third to three quarters of the
+speed of its products. For many right-hand sides it is therefore called for diagonal blocks only,
+and products do the rest. (Products with the inverses of those blocks would be quicker still, but
+they lose digits where a block is ill-conditioned.) Its product with a triangle is as fast as a
+whole product for half the work, and so is its product of an array with its own transpose.
 
 On a GPU the routine for few rows and very many right-hand sides takes longer by orders of
 magnitude than products do. There the inverses of the blocks are used after all, and a second
@@ -19,17 +14,17 @@ back.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg import cython_blas
 from scipy.linalg.lapack import dtrtri
 
+from greedygp import blas
+
 __all__ = [
+    "add_product_in_place",
     "inverted_blocks",
     "multiply_in_place",
     "solve_by_products",
@@ -38,24 +33,11 @@ __all__ = [
     "weighted_gram",
 ]
 
-BLOCK = 48  # rows of a diagonal block
+BLOCK = 96  # rows of a diagonal block
 BLOCK_OF_PRODUCTS = 64  # of one whose inverse is used
 FEWEST_ROWS, FEWEST_COLUMNS = 144, 256  # of a solve for whose size blocks are worth their calls
 # Of a product of which one half is known to be zero: bands, lines in each.
 BANDS, FEWEST_LINES = 4, 32
-
-_INTEGER = ctypes.POINTER(ctypes.c_int)
-_ARRAY = ctypes.c_void_p  # an address: numpy's typed pointers take longer than a small solve
-_ARGUMENTS: tuple[Any, ...] = (
-    *[ctypes.c_char_p] * 4,
-    _INTEGER,
-    _INTEGER,
-    ctypes.POINTER(ctypes.c_double),
-    _ARRAY,
-    _INTEGER,
-    _ARRAY,
-    _INTEGER,
-)
 
 
 def weighted_gram(
@@ -123,7 +105,6 @@ def _solve_by_blocks(factor: np.ndarray, transposed: bool, out: np.ndarray) -> N
     """Solve in place: what is known is taken from each block, which is then solved for."""
     m = len(factor)
     blocks = [slice(start, min(start + BLOCK, m)) for start in range(0, m, BLOCK)]
-    room = np.empty((BLOCK, out.shape[1]))
     for block in reversed(blocks) if transposed else blocks:
         if transposed:
             known = slice(block.stop, m)
@@ -131,76 +112,33 @@ def _solve_by_blocks(factor: np.ndarray, transposed: bool, out: np.ndarray) -> N
         else:
             known = slice(0, block.start)
             others = factor[block, known]
-        lines = np.matmul(others, out[known], out=room[: len(others)])
-        out[block] -= lines
+        if known.stop > known.start:
+            add_product_in_place(out[block], others, out[known], factor=-1.0)
         _solve(factor[block, block], transposed, out[block])
 
 
 def _solve(factor: np.ndarray, transposed: bool, out: np.ndarray) -> None:
     """Solve in place by BLAS."""
-    if not _in_place("dtrsm", factor, transposed, out):
+    if not blas.triangular("dtrsm", factor, transposed, out):
         trans = int(transposed)
         factor = np.ascontiguousarray(factor)
         out[...] = scipy.linalg.blas.dtrsm(1.0, factor.T, out.T, side=1, trans_a=trans).T
 
 
+def add_product_in_place(
+    out: np.ndarray, left: np.ndarray, right: np.ndarray, *, factor: float = 1.0, times: float = 1.0
+) -> None:
+    """Replace `out` by `times out + factor left right`; all float64, and `out` is neither."""
+    if not blas.add_product(out, left, right, factor, times):
+        out *= times
+        out += factor * (left @ right)
+
+
 def multiply_in_place(triangle: np.ndarray, transposed: bool, out: np.ndarray) -> None:
     """Replace `out` by `triangle out`, or `triangle' out`; the triangle is lower, all float64."""
-    if out.size and not _in_place("dtrmm", triangle, transposed, out):
+    if out.size and not blas.triangular("dtrmm", triangle, transposed, out):
         lower = np.tril(triangle)
         out[...] = (lower.T if transposed else lower) @ out
-
-
-def _in_place(name: str, triangle: np.ndarray, transposed: bool, out: np.ndarray) -> bool:
-    """Let BLAS solve or multiply in place; False: it does not take arrays that lie so in memory.
-
-    BLAS sees C-ordered rows as Fortran columns: what multiplies `out` from the left does so from
-    the right, transposed.
-    """
-    routine, stride = _routine(name), out.strides[0] // out.itemsize
-    rows_are_contiguous = out.strides[1] == out.itemsize or out.shape[1] == 1
-    if routine is None or not rows_are_contiguous or stride < out.shape[1]:
-        return False
-    by_row, by_column = (step // triangle.itemsize for step in triangle.strides)
-    seen_as_upper = by_column == 1  # lower, but stored by rows
-    leading = by_row if seen_as_upper else by_column
-    if len(triangle) == 1:
-        leading = 1
-    elif leading < len(triangle) or min(by_row, by_column) != 1:
-        return False
-    m, width = out.shape
-    routine(
-        b"R",
-        b"U" if seen_as_upper else b"L",
-        b"T" if transposed == seen_as_upper else b"N",
-        b"N",
-        ctypes.c_int(width),
-        ctypes.c_int(m),
-        ctypes.c_double(1.0),
-        triangle.ctypes.data,
-        ctypes.c_int(leading),
-        out.ctypes.data,
-        ctypes.c_int(max(stride, 1)),
-    )
-    return True
-
-
-@cache
-def _routine(name: str) -> Callable[..., None] | None:
-    """Return BLAS's dtrsm or dtrmm, or None where its integers are not those of C."""
-    capsule = getattr(cython_blas, "__pyx_capi__", {}).get(name)
-    if capsule is None:
-        return None
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype = ctypes.c_char_p
-    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
-    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    signature = api.PyCapsule_GetName(capsule)
-    if signature.count(b"int *") != 4:
-        return None
-    address = api.PyCapsule_GetPointer(capsule, signature)
-    return ctypes.CFUNCTYPE(None, *_ARGUMENTS)(address)
 
 
 def inverted_blocks(factor: np.ndarray, *, lower: bool) -> tuple[list[slice], np.ndarray]:

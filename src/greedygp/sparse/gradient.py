@@ -139,13 +139,13 @@ class Gradient:
         for part, Z in self._tiles(block):
             work, other = works[:, : Z.shape[1]], others[:, : Z.shape[1]]
             rows = self.tile_rows(self, adjoints, block, part, Z)
-            rows.through_factor(work, other)
+            rows.through_factor(work)
             rows.finish()
             s2_bar += rows.s2_bar
             k_bar.append(rows.k_bar)
             applied = {"transposed": True, "out": work, "room": other}
             backend.apply_inverse(state.L_B.lower, state.Y.square.T, work, **applied)
-            work += backend.matmul(self.left, rows.right, out=other)
+            backend.plus_product(work, self.left, rows.right, out=work)
             if rows.kappa is not None:
                 Z_kappa_Z += backend.weighted_product(Z, rows.kappa, other)
                 twice = (2.0 * rows.kappa)[None, :]
@@ -198,8 +198,8 @@ class TileRows:
         self.s2_bar = 0.0
         self.k_bar: Array = None
 
-    def through_factor(self, work: Array, other: Array) -> None:
-        """Set `work` to `Z g - 2 H Z`; `other`, of the same shape, may be written over."""
+    def through_factor(self, work: Array) -> None:
+        """Set `work` to `Z g - 2 H Z`."""
         raise NotImplementedError
 
     def through_y(self) -> Array:
@@ -235,7 +235,7 @@ class _EvidenceRows(TileRows):
         super().__init__(*of_tile)
         self.right = self.gradient.backend.asarray(self.rho)
 
-    def through_factor(self, work: Array, other: Array) -> None:
+    def through_factor(self, work: Array) -> None:
         work[...] = self.gradient.state.n_targets * self.Z
 
     def through_y(self) -> Array:
@@ -277,11 +277,10 @@ class _PredictionRows(TileRows):
         self.right = backend.asarray(backend.xp.concat([self.psi, self.rho], axis=0))
         self.along: Array = None  # each row's z_i'(g_i z_i - 2 H z_i), under FITC
 
-    def through_factor(self, work: Array, other: Array) -> None:
+    def through_factor(self, work: Array) -> None:
         backend = self.gradient.backend
-        backend.matmul(self.gradient.twice_H, self.Z, out=work)
-        backend.multiply(self.Z, backend.asarray(2.0 * self.eta)[None, :], out=other)
-        backend.subtract(other, work, out=work)
+        backend.multiply(self.Z, backend.asarray(2.0 * self.eta)[None, :], out=work)
+        backend.minus_product(work, self.gradient.twice_H, self.Z, out=work)
         if self.gradient.fitc:
             self.along = backend.column_dots(self.Z, work)
 
