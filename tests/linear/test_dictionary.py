@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from greedygp.kernels import Gaussian
 from greedygp.linear import dictionary as module
-from greedygp.linear.dictionary import Dictionary, Store
+from greedygp.linear.dictionary import FEW_LINES, LARGE, Dictionary, Store, few_lines_times
 from reference import sparse_linear as reference
+from tolerances import assert_close
 
 
 def make(held, weights=None, intercept=True, N=57):
@@ -94,3 +95,26 @@ def test_store_forgets_the_least_recently_used():
     store.put(3, np.zeros(5))
     assert store.bytes == 200
     assert store.get(9) is None
+
+
+@pytest.mark.parametrize("columns", [5, LARGE // 4])
+@pytest.mark.parametrize("count", [1, 2, FEW_LINES, FEW_LINES + 1])
+def test_few_lines_times_a_matrix(count, columns):
+    rng = np.random.default_rng(0)
+    lines, matrix = rng.normal(size=(count, 8)), rng.normal(size=(8, columns))
+    assert_close(few_lines_times(lines, matrix), lines @ matrix)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_all_gram_rows_in_tiles(monkeypatch, weighted, intercept):
+    """Against the product of the weighted, centred columns; what is held stays as it is."""
+    rng = np.random.default_rng(0)
+    Phi, weights = rng.normal(size=(30, 6)), rng.uniform(0.5, 2.0, size=30) if weighted else None
+    before = Phi.copy()
+    d = Dictionary.of_matrix(Phi, weights, intercept)
+    columns = d.columns(range(6))
+    for rows in (30, 7):
+        monkeypatch.setattr(module, "GRAM_TILE_BYTES", 8 * 6 * rows)
+        assert_close(d._whole_gram(), columns @ columns.T)
+    assert_array_equal(Phi, before)

@@ -23,9 +23,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.linalg
 
-from greedygp.linear.state import CAPACITY, LinearState, RankOne, Without
+from greedygp.linear.dictionary import few_lines_times
+from greedygp.linear.state import CAPACITY, ColumnProducts, LinearState, RankOne, Without
+from greedygp.triangular import solve_in_place
 
 __all__ = ["AllCandidates", "Candidates", "SampledCandidates", "candidates_of"]
 
@@ -34,6 +35,7 @@ SAME = 1e-10  # columns whose squared cosine differs from one by less are one co
 TINY = 1e-300
 LARGEST_DRIFT = 1e-9  # error of r, relative to |phi| |t|, above which all is computed afresh
 NEGATIVE = -1e-9  # gamma or u below this share of phi'phi: rounding has taken over
+TILE = 1000  # columns whose quantities are computed together, in the processor's cache
 GRAM_ROWS = 24  # Gram rows that are computed together, those of the likely next additions included
 GRAM_ROWS_UNHELD = 64  # the same where every product makes the dictionary again
 
@@ -89,6 +91,10 @@ class Candidates:
     def open(self) -> np.ndarray:
         """Return which candidates can be added: not in the model or in its span, not zero."""
         raise NotImplementedError
+
+    def products(self, index: int) -> ColumnProducts | None:
+        """Return the products of a column with those of the model, where they are known."""
+        return None
 
     def without(self) -> Without:
         """Return the model as it is, for every candidate that is not in it."""
@@ -198,14 +204,14 @@ class AllCandidates(Candidates):
             line[: len(change.x)] = change.x
         c = np.array([change.c for change in changes])
         t_p = np.array([change.t_p for change in changes])
-        a = X @ self._G[:m]
+        a = few_lines_times(X, self._G[:m])
         self.r -= (c * t_p) @ a
         if self.squares:
             for line, change in zip(X, changes, strict=True):
                 line[: len(change.x)] = change.y
             p_p = np.array([change.p_p for change in changes])
             t_P_p = np.array([change.t_P_p for change in changes])
-            b = X @ self._G[:m]
+            b = few_lines_times(X, self._G[:m])
             self.xi -= (c * (t_P_p - c * p_p * t_p)) @ a + (c * t_p) @ b
             b *= a
             self.u -= (2.0 * c) @ b
@@ -229,19 +235,27 @@ class AllCandidates(Candidates):
         self.r, self.gamma = self.projections.copy(), self.norms.copy()
         if self.squares:
             self.xi, self.u = self.r.copy(), self.gamma.copy()
-        state = self.state
-        if state.size:
-            solved = scipy.linalg.solve_triangular(L, self.G, lower=True, check_finite=False)
-            self.gamma -= np.einsum("ij,ij->j", solved, solved)
-            self.r -= state.w @ self.G
-            if self.squares:
-                solved = scipy.linalg.solve_triangular(
-                    L, solved, lower=True, trans=1, check_finite=False, overwrite_b=True
-                )
-                self.xi = self.r - (state.zeta * state.w) @ solved
-                np.multiply(solved, solved, out=solved)
-                self.u = self.gamma - state.zeta @ solved
+        if self.state.size:
+            self.r -= self.state.w @ self.G
+            room = np.empty((self.state.size, min(TILE, len(self.norms))))
+            for start in range(0, len(self.norms), TILE):
+                self._recompute_some(slice(start, start + TILE), L, room)
         return self.refresh()
+
+    def _recompute_some(self, part: slice, L: np.ndarray, room: np.ndarray) -> None:
+        """Take what the model explains of some columns, in place; `room` is written over."""
+        state, G = self.state, self.G[:, part]
+        solved = solve_in_place(L, G, False, room[:, : G.shape[1]])
+        self.gamma[part] -= np.einsum("ij,ij->j", solved, solved)
+        if self.squares:
+            solve_in_place(L, solved, True, solved)
+            self.xi[part] = self.r[part] - (state.zeta * state.w) @ solved
+            np.multiply(solved, solved, out=solved)
+            self.u[part] = self.gamma[part] - state.zeta @ solved
+
+    def products(self, index: int) -> ColumnProducts:
+        cross = self.G[:, index].copy()
+        return ColumnProducts(cross, float(self.norms[index]), float(self.projections[index]))
 
     def open(self) -> np.ndarray:
         """Return which candidates can be added: not in the model or in its span, not zero."""

@@ -24,11 +24,14 @@ import numpy as np
 
 from greedygp.kernels import Kernel
 
-__all__ = ["MEMORY_LIMIT", "Dictionary", "Store"]
+__all__ = ["MEMORY_LIMIT", "Dictionary", "Store", "few_lines_times"]
 
 MEMORY_LIMIT = 2**29
-TILE_BYTES = 2**25
-WHOLE_GRAM = 16  # one Gram row in so many, each made alone, costs as much as all of them at once
+TILE_BYTES, GRAM_TILE_BYTES = 2**25, 2**27
+# When one Gram row in so many has been made, all are: they cost as much as some fifty products with
+# a few lines, and a model that has come so far will ask for more than that.
+WHOLE_GRAM = 32
+FEW_LINES, LARGE = 3, 20_000  # lines of a product that are few; entries of a matrix with many
 CONSTANT = 1e-12  # a centred column of a smaller share of its norm is rounding
 
 
@@ -177,16 +180,14 @@ class Dictionary:
 
     def _times_held(self, lines: np.ndarray) -> np.ndarray:
         assert self.held is not None
-        if len(lines) <= 2:  # two products with a vector beat one with two
-            return np.stack([self.held @ line for line in lines])
-        return lines @ self.held.T
+        return few_lines_times(lines, self.held.T)
 
     def gram(self, index: int, likely: Sequence[int] | np.ndarray = ()) -> np.ndarray:
         """Return `phi~_j' Phi~`, (M,), not to be written to, from the cache or computed.
 
         One product with several lines costs little more than one with one line, so the rows of
-        the `likely` next ones are computed with it and kept. When so many have been asked for
-        that all together would have cost no more, and they fit, all are computed.
+        the `likely` next ones are computed with it and kept. When many have been asked for, and all
+        of them fit, all are computed.
         """
         if self._whole is None and self._asked > self.n_columns // WHOLE_GRAM and self._fits:
             self._whole = self._whole_gram()
@@ -210,12 +211,15 @@ class Dictionary:
     def _whole_gram(self) -> np.ndarray:
         """Return `Phi~'Phi~`, (M, M): N M^2 multiply-adds, half of them saved by symmetry."""
         assert self.held is not None
-        whole = np.zeros((self.n_columns, self.n_columns))
-        for a, b in _spans(self.n_rows, self.n_columns):
-            part = self.held[:, a:b] - self.means[:, None]
+        whole = np.empty((0, 0))
+        for a, b in _spans(self.n_rows, self.n_columns, GRAM_TILE_BYTES):
+            part = self.held[:, a:b]
+            if self.intercept:
+                part = part - self.means[:, None]
             if self.root is not None:
-                part *= self.root[a:b]
-            whole += part @ part.T
+                part = part * self.root[a:b]
+            products = part @ part.T
+            whole = products if a == 0 else np.add(whole, products, out=whole)
         return whole
 
     def centred(self, t: np.ndarray) -> tuple[np.ndarray, float]:
@@ -227,7 +231,14 @@ class Dictionary:
         return (centred if self.root is None else centred * self.root), mean
 
 
-def _spans(n_columns: int, n_rows: int) -> Iterator[tuple[int, int]]:
-    step = max(1, TILE_BYTES // (8 * n_rows))
+def few_lines_times(lines: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Return `lines @ matrix`: up to three products with a vector beat one with a matrix."""
+    if 1 < len(lines) <= FEW_LINES and matrix.size >= LARGE:
+        return np.stack([line @ matrix for line in lines])
+    return lines @ matrix
+
+
+def _spans(n_columns: int, n_rows: int, tile_bytes: int = TILE_BYTES) -> Iterator[tuple[int, int]]:
+    step = max(1, tile_bytes // (8 * n_rows))
     for a in range(0, n_columns, step):
         yield a, min(a + step, n_columns)

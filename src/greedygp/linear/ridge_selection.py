@@ -153,7 +153,8 @@ class RidgeSelection(LinearSelection, ForwardSelection):
     def add(self, index: int) -> float:
         """Add a column, estimate the ridge again where it pays, and return GCV."""
         state = self.state
-        self.pool.added(index, state.add(index, self.ridge), self._likely_next())
+        change = state.add(index, self.ridge, self.pool.products(index))
+        self.pool.added(index, change, self._likely_next())
         if self._must_estimate() or not self.pool.refresh():
             self._estimate()
             self.exhausted = not self.pool.recompute(state.recompute())

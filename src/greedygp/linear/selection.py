@@ -25,7 +25,7 @@ from greedygp.linear.state import IllConditionedError, LinearState
 __all__ = ["FastSelection", "LinearSelection", "RelevanceSelection"]
 
 ACTIONS_BETWEEN_CHECKS = 100  # after so many, the state is computed from scratch
-LARGEST_DRIFT = 1e-4  # residual of a column of S^-1 (before it is improved) that asks for it, too
+LARGEST_DRIFT = 1e-4  # error of a solution with S^-1 (before it is improved) that asks for it, too
 UNEXPLAINED = 1e-8  # share of the variance that is not worth explaining
 LEAST_SHARE = 1e-12  # of a function that the others leave over: nothing can be said of less
 START_NOISE = 0.01  # of the variance
@@ -217,7 +217,8 @@ class FastSelection(LinearSelection):
         assert self._outside is not None
         gain = self._outside.gain
         likely = self._likely_next(gain)
-        self.candidates.added(index, self.state.add(index, zeta), likely)
+        change = self.state.add(index, zeta, self.candidates.products(index))
+        self.candidates.added(index, change, likely)
         gain[place] = -np.inf
         gain[~self.candidates.open()] = -np.inf  # columns equal to it
 

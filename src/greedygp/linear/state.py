@@ -26,7 +26,8 @@ not divide by `zeta - gamma`):
     t'P_-j phi = w_j / s,                   phi'P_-j phi = 1/s - zeta_j,
     phi'P_-j^2 phi = (s - tau_j) / s^2,     t'P_-j^2 phi = (kappa_j + w_j (s - tau_j) / s) / s.
 
-An action costs O(m^2), an addition O(N m) more. `recompute` makes everything afresh from `Phi'Phi`
+An action costs O(m^2), an addition O(N m) more where the column's products with those of the model
+are not known yet. `recompute` makes everything afresh from `Phi'Phi`
 by a Cholesky factor, O(m^3 + N m).
 """
 
@@ -42,7 +43,14 @@ import scipy.linalg
 from greedygp.greedy import CannotGoOnError
 from greedygp.linear.dictionary import Dictionary
 
-__all__ = ["CAPACITY", "IllConditionedError", "LinearState", "RankOne", "Without"]
+__all__ = [
+    "CAPACITY",
+    "ColumnProducts",
+    "IllConditionedError",
+    "LinearState",
+    "RankOne",
+    "Without",
+]
 
 CAPACITY = 64  # basis functions that there is room for to begin with
 TINY = 1e-300
@@ -62,6 +70,15 @@ class RankOne:
     y: np.ndarray | None = None
     t_P_p: float = 0.0  # t'P p, with the P before
     p_p: float = 0.0  # p'p
+
+
+@dataclass
+class ColumnProducts:
+    """The products of a column phi that may be added."""
+
+    cross: np.ndarray  # (m,) Phi'phi
+    norm: float  # phi'phi
+    target: float  # t'phi
 
 
 @dataclass
@@ -102,7 +119,7 @@ class LinearState:
         self.square = float(t @ t)
         self.chosen: list[int] = []
         self.actions = 0  # since everything was last computed afresh
-        self.drift = 0.0  # largest relative residual of a column of S^-1 since then
+        self.drift = 0.0  # largest error of a solution with S^-1 since then, see `_solve`
         self._lines = np.empty((CAPACITY, dictionary.n_rows))
         self.gram = np.empty((0, 0))  # Phi'Phi
         self.inverse = np.empty((0, 0))  # S^-1
@@ -160,10 +177,15 @@ class LinearState:
 
     # --- actions -------------------------------------------------------------------------------
 
-    def add(self, index: int, zeta: float) -> RankOne:
-        """Add a column with a finite zeta (appendix VI), in place."""
+    def add(self, index: int, zeta: float, known: ColumnProducts | None = None) -> RankOne:
+        """Add a column with a finite zeta (appendix VI), in place.
+
+        Its products take O(N m), unless they are `known`.
+        """
         line = self.dictionary.columns([index])[0]
-        cross, norm, target = self.lines @ line, float(line @ line), float(line @ self.t)
+        if known is None:
+            known = ColumnProducts(self.lines @ line, float(line @ line), float(line @ self.t))
+        cross, norm, target = known.cross, known.norm, known.target
         l = self._solve(cross, self.inverse @ cross)  # noqa: E741 (the paper's l_j)
         z_l = self.zeta * l
         gamma = norm - float(cross @ l)
@@ -218,11 +240,21 @@ class LinearState:
         return change
 
     def _solve(self, right: np.ndarray, solution: np.ndarray) -> np.ndarray:
-        """Return `S^-1 right`, an approximate solution improved; take note how bad it was."""
+        """Return `S^-1 right`, an approximate solution improved; take note how bad it was.
+
+        The evidence is made of `t'P t` and `|P|`, and for them an error counts in the norm
+        `sqrt(x'S x)`, relative to the solution. In other norms a weight that is all but zero looks
+        spoilt by errors that are small beside everything else. Where `P^2` is kept, the residual
+        counts, relative to the right-hand side.
+        """
         residual = right - self.gram @ solution - self.zeta * solution
-        share = float(residual @ residual) / max(float(right @ right), TINY)
-        self.drift = max(self.drift, math.sqrt(share))
-        return solution + self.inverse @ residual
+        correction = self.inverse @ residual
+        if self.squares:
+            share = float(residual @ residual) / max(float(right @ right), TINY)
+        else:
+            share = float(residual @ correction) / max(float(right @ solution), TINY)
+        self.drift = max(self.drift, math.sqrt(max(share, 0.0)))
+        return solution + correction
 
     def _follow(self, change: RankOne, log_ratio: float) -> None:
         """Update the scalars (40), (41), (46), (47)."""
@@ -294,8 +326,11 @@ class LinearState:
             self.inverse = np.empty((0, 0))
             return np.empty((0, 0))
         L, zeta = self.factor(), self.zeta
-        inverse, _ = scipy.linalg.lapack.dpotri(L, lower=True)
-        self.inverse = np.ascontiguousarray(np.tril(inverse) + np.tril(inverse, -1).T)
+        half, _ = scipy.linalg.lapack.dpotri(L, lower=True)
+        self.inverse = (
+            half.T + half
+        )  # both are zero where the other one is not, but on the diagonal
+        self.inverse[np.diag_indices(self.size)] *= 0.5
         w = scipy.linalg.cho_solve((L, True), self.projections, check_finite=False)
         residual = self.t - w @ self.lines
         w += scipy.linalg.cho_solve((L, True), self.lines @ residual - zeta * w)
