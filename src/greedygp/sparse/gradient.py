@@ -20,13 +20,13 @@ The kernel contracts both with its own derivatives. Under FITC the whitening its
 basis: a row's `lam` has an adjoint of its own, which returns through `k` and `q`. The cost is
 O(n m^2 + n m D).
 
-A gradient knows no rows but those of the block that it is shown. Its caller goes over the blocks
-and adds up: `products` first (where the objective has them), then `last_pass`.
+A gradient knows no rows but those of the block that it is shown, with their adjoints. Its caller
+goes over the blocks and adds up: `products` first, then `last_pass`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,11 +46,13 @@ TILE, ENTRIES = 1024, 200_000
 
 @dataclass(kw_only=True)
 class RowAdjoints:
-    """Derivatives of an objective by what it takes from each row of a block.
+    """Derivatives of an objective by what it takes from each row of a block, and its value there.
 
     The evidence leaves out `phi` and `eta`: its terms are special.
     """
 
+    total: Any = 0.0  # the rows' sum that the objective is made of, where it has one
+    penalty: Any = 0.0  # the rows' part of trace term and guard
     phi: Array = None  # (p, T) by the whitened fit
     eta: Array = None  # (T,) by the whitened leverage
     lam: Array  # (T,) by the noise of a copy, as it stands in the formula
@@ -66,33 +68,26 @@ class Gradient:
     Parameters
     ----------
     state : SparseModel
-    adjoints : callable
-        Gives the adjoints of a block's rows.
     through_q : bool
         Whether the objective depends on the rows' explained prior variance.
     """
 
-    has_products = False  # whether a pass over the rows goes before the last one
     tile_rows: type[TileRows]
     left: Array  # (m, columns) what the tiles' `right` is multiplied by
 
-    def __init__(
-        self, state: SparseModel, adjoints: Callable[[SparseRows], RowAdjoints], through_q: bool
-    ):
+    def __init__(self, state: SparseModel, through_q: bool):
         self.state, self.backend = state, state.backend
-        self.adjoints = adjoints
         self.fitc = state.approximation == "fitc"
         self.has_kappa = self.fitc or through_q
         self.V_rho = state.Y.square @ state.w
         self.G_inverse = state.G.inverse()
 
-    def products(self, block: SparseRows) -> tuple[np.ndarray, np.ndarray]:
-        """Return the block's part of the sums that go before the last pass."""
-        raise NotImplementedError
+    def products(self, block: SparseRows, adjoints: RowAdjoints) -> tuple:
+        """Return the block's part of the sums that go before the last pass, where there are any."""
+        return ()
 
-    def take_products(self, H: np.ndarray, Z_phi: np.ndarray) -> None:
+    def take_products(self, *products: np.ndarray) -> None:
         """Take those sums of all blocks."""
-        raise NotImplementedError
 
     def outer(self) -> np.ndarray:
         """Return `V_bar V'` without the part of kappa."""
@@ -127,14 +122,15 @@ class Gradient:
             part = slice(start, min(start + tile, block.width))
             yield part, block.Z[:m, part]
 
-    def last_pass(self, block: SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    def last_pass(
+        self, block: SparseRows, adjoints: RowAdjoints
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return the block's part of dF/dtheta, dF/dU, `Z kappa Z'` and dF/ds2."""
         state, backend = self.state, self.backend
         m = state.size
         theta, inputs = np.zeros(len(state.kernel.theta)), np.zeros(tuple(state.basis.shape))
         Z_kappa_Z, s2_bar = np.zeros((m, m)), 0.0
-        k_bar, adjoints = [], self.adjoints(block)
-        tile = self._tile_size(block)
+        k_bar, tile = [], self._tile_size(block)
         works, others = (backend.room(name, (m, tile)) for name in ("work", "other"))
         for part, Z in self._tiles(block):
             work, other = works[:, : Z.shape[1]], others[:, : Z.shape[1]]
@@ -251,10 +247,8 @@ class EvidenceGradient(Gradient):
 
     tile_rows = _EvidenceRows
 
-    def __init__(
-        self, state: SparseModel, adjoints: Callable[[SparseRows], RowAdjoints], through_q: bool
-    ):
-        super().__init__(state, adjoints, through_q)
+    def __init__(self, state: SparseModel, through_q: bool):
+        super().__init__(state, through_q)
         self.left = self.backend.asarray(-1.0 * self.V_rho)
 
     def outer(self) -> np.ndarray:
@@ -296,12 +290,11 @@ class _PredictionRows(TileRows):
 class PredictionGradient(Gradient):
     """The gradient of a measure of left-out rows; costs another pass over the rows."""
 
-    has_products = True
     tile_rows = _PredictionRows
 
-    def products(self, block: SparseRows) -> tuple[np.ndarray, np.ndarray]:
+    def products(self, block: SparseRows, adjoints: RowAdjoints) -> tuple[np.ndarray, np.ndarray]:
         """Return the block's part of `Z diag(eta) Z'` and `Z phi'`."""
-        backend, adjoints = self.backend, self.adjoints(block)
+        backend = self.backend
         eta, phi = backend.asarray(adjoints.eta), backend.asarray(adjoints.phi)
         m, tile = self.state.size, self._tile_size(block)
         H, Z_phi = np.zeros((m, m)), np.zeros((m, self.state.n_targets))
@@ -311,8 +304,9 @@ class PredictionGradient(Gradient):
             Z_phi += backend.host_product(Z, phi[:, part].T)
         return H, Z_phi
 
-    def take_products(self, H: np.ndarray, Z_phi: np.ndarray) -> None:
+    def take_products(self, *products: np.ndarray) -> None:
         """Take the products of all blocks, added up; the last pass needs them."""
+        H, Z_phi = products
         self.H, self.V_psi = H, self.state.Y.square @ Z_phi
         self.left = self.backend.asarray(np.hstack([self.V_rho, self.V_psi]))
         self.twice_H = self.backend.asarray(2.0 * H)

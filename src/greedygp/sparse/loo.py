@@ -117,10 +117,11 @@ def loo_scale_sum(state: SparseModel, block: SparseRows) -> np.ndarray:
 
 
 def loo_adjoints(state: SparseModel, block: SparseRows, measure: LooMeasure) -> RowAdjoints:
-    """Return the derivatives of a measure by what it takes from each row of a block."""
+    """Return a measure's sum and its derivatives by what it takes from each row of a block."""
     xp = state.backend.xp
+    r, noise = _residuals_and_variances(state, block, with_prior=False)
     with_prior = measure.uses_variance and state.uses_prior_variance
-    r, t = _residuals_and_variances(state, block, with_prior)
+    t = noise + prior_left(block) if with_prior else noise
     weight = block.weights
     copies = copies_left_out(block)
     eta = block.leverage / weight
@@ -130,7 +131,9 @@ def loo_adjoints(state: SparseModel, block: SparseRows, measure: LooMeasure) -> 
     spread = (1.0 + (1.0 - copies) * eta) / left  # t = b + lam spread
     left_bar = -through_r / left - t_bar * block.lam * spread / left
     by_prior = t_bar if with_prior else xp.zeros_like(t_bar)
+    judged = t if measure.needs_each_variance else noise
     return RowAdjoints(
+        total=block.weighted_sum(measure.each(xp, xp.mean(r * r, axis=0), judged)),
         phi=-r_bar / (block.scale * left)[None, :],
         eta=(t_bar * block.lam * (1.0 - copies) / left - copies * left_bar) / weight,
         lam=t_bar * spread,

@@ -10,7 +10,6 @@ evaluates it on data whose row state is kept, a `StreamedObjective` on data that
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +56,7 @@ class Objective:
         raise NotImplementedError
 
     def adjoints(self, state: SparseModel, block: SparseRows) -> RowAdjoints:
-        """Return its derivatives by what it takes from each row of a block."""
+        """Return its derivatives by what it takes from each row of a block, and `rows_part`."""
         raise NotImplementedError
 
     def nats_per_row(self, total_weight: float) -> float:
@@ -184,17 +183,15 @@ class Guarded:
     objective: Objective
     weight: float = 0.0
 
-    def gradient(
-        self, state: SparseModel, adjoints: Callable[[SparseRows], RowAdjoints]
-    ) -> Gradient:
-        """Return the gradient at a model, given what gives a block's adjoints."""
+    def gradient(self, state: SparseModel) -> Gradient:
+        """Return the gradient at a model."""
         through_q = self.weight > 0.0 or self.objective.through_q(state)
-        return self.objective.gradient(state, adjoints, through_q)
+        return self.objective.gradient(state, through_q)
 
     def adjoints(self, state: SparseModel, block: SparseRows) -> RowAdjoints:
         """Return the adjoints of a block's rows, those of trace term and guard included."""
         found = self.objective.adjoints(state, block)
-        _, by_k, by_s2 = self.penalty(state, block)
+        found.penalty, by_k, by_s2 = self.penalty(state, block)
         found.k, found.q, found.s2 = found.k + by_k, found.q - by_k, by_s2
         return found
 
@@ -298,14 +295,19 @@ class SparseObjective(AdjustableObjective):
         self, kernel: Any, noise_variance: float, basis: Array, with_basis: bool = True
     ) -> Evaluation:
         """Return value and gradient; `with_basis` says whether basis inputs have a part in it."""
-        value = self.value(kernel, noise_variance, basis)
-        state = self.state
-        assert state is not None
-        adjoints = state.rows.map(lambda block: self.guarded.adjoints(state, block))
-        gradient = self.guarded.gradient(state, lambda block: adjoints[block.number])
-        if gradient.has_products:
-            gradient.take_products(*state.rows.sum(gradient.products))
-        return gradient.evaluation(value, state.rows.sum(gradient.last_pass), with_basis)
+        state, guarded = self._state_at(kernel, noise_variance, basis), self.guarded
+        gradient = guarded.gradient(state)
+        adjoints: dict[int, RowAdjoints] = {}
+
+        def judge(block: SparseRows) -> tuple:
+            found = adjoints[block.number] = guarded.adjoints(state, block)
+            return found.total, found.penalty, gradient.products(block, found)
+
+        total, penalty, products = state.rows.sum(judge)
+        gradient.take_products(*products)
+        value = guarded.objective.value(state, total) + float(penalty)
+        sums = state.rows.sum(lambda block: gradient.last_pass(block, adjoints[block.number]))
+        return gradient.evaluation(value, sums, with_basis)
 
     def loo_scale(self) -> float:
         """Return `mean(r^2 / t)` of left-out rows of the present model."""

@@ -14,7 +14,6 @@ those of rows whose state is kept. A pass is a small object that can travel to o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,10 +103,12 @@ class Judgement:
 
     def __call__(self, X: Array, y: Array, weights: Array | None) -> tuple:
         block = filled_block(self.model, X, y, weights)
-        total = float(self.guarded.objective.rows_part(self.model, block))
-        penalty = float(self.guarded.penalty(self.model, block)[0])
-        products = () if self.gradient is None else self.gradient.products(block)
-        return total, penalty, products
+        if self.gradient is None:
+            total = self.guarded.objective.rows_part(self.model, block)
+            return float(total), float(self.guarded.penalty(self.model, block)[0]), ()
+        found = self.guarded.adjoints(self.model, block)
+        products = self.gradient.products(block, found)
+        return float(found.total), float(found.penalty), products
 
 
 @dataclass
@@ -115,10 +116,12 @@ class Contraction:
     """The last pass: the kernel's derivatives."""
 
     model: SparseModel
+    guarded: Guarded
     gradient: Gradient
 
     def __call__(self, X: Array, y: Array, weights: Array | None) -> tuple:
-        return self.gradient.last_pass(filled_block(self.model, X, y, weights))
+        block = filled_block(self.model, X, y, weights)
+        return self.gradient.last_pass(block, self.guarded.adjoints(self.model, block))
 
 
 @dataclass
@@ -204,7 +207,7 @@ class StreamedObjective(AdjustableObjective):
         value, gradient = self._judged(kernel, noise_variance, basis, with_gradient=True)
         assert self.state is not None
         assert gradient is not None
-        sums = self.whole.reduce(Contraction(self.state, gradient), self._rows)
+        sums = self.whole.reduce(Contraction(self.state, self.guarded, gradient), self._rows)
         return gradient.evaluation(value, sums, with_basis)
 
     def loo_scale(self) -> float:
@@ -232,9 +235,7 @@ class StreamedObjective(AdjustableObjective):
             None if objective.judges_rows else guarded,
         )
         self.state, total = model, 0.0
-        gradient = None
-        if with_gradient:
-            gradient = guarded.gradient(model, partial(guarded.adjoints, model))
+        gradient = guarded.gradient(model) if with_gradient else None
         if objective.judges_rows:
             judgement = Judgement(model, guarded, gradient)
             total, penalty, products = self.whole.reduce(judgement, self._rows)

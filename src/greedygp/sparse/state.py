@@ -250,8 +250,8 @@ class SparseState(SparseModel):
         self.approximation = approximation
         self.kernel = kernel
         self.noise_variance = float(noise_variance)
-        self.rows.map(self.set_kernel)
-        self.set_basis(basis, [NO_ROW] * basis.shape[0])
+        self.basis, self.indices = basis, [NO_ROW] * basis.shape[0]
+        self.rebuild(of_kernel=True)
 
     def set_weights(self, weights: Array | None) -> None:
         """Replace the weights of the rows (n,), in place, and rebuild. O(n m^2)."""
@@ -268,9 +268,14 @@ class SparseState(SparseModel):
         other.set_basis(basis, [*self.indices, index])
         return other
 
-    def rebuild(self) -> None:
-        """Recompute every quantity from its definition, in place. O(n m^2)."""
+    def rebuild(self, of_kernel: bool = False) -> None:
+        """Recompute every quantity from its definition, in place. O(n m^2).
+
+        `of_kernel` says whether what depends on kernel and noise alone is not there yet.
+        """
         if self.size == 0:
+            if of_kernel:
+                self.rows.map(self.set_kernel)
             self.rows.map(self._clear)
             for factor in (self.G, self.L_B, self.Y):
                 factor.replace(np.zeros((0, 0)))
@@ -279,11 +284,20 @@ class SparseState(SparseModel):
             self._sums_over_rows()
             return
         self.factorise_prior()
-        self.factorise_posterior(self.rows.sum(self.v_products))
+        self.factorise_posterior(self.rows.sum(self._anew if of_kernel else self.v_products))
         self._forget_defect()
         self.w = np.asarray(self.rows.sum(self.set_z), dtype=np.float64)
-        self.rows.map(self.set_fit)
-        self._sums_over_rows()
+        self.take_sums(self.rows.sum(self._fitted))
+
+    def _anew(self, block: SparseRows) -> np.ndarray:
+        """Do the first step with another kernel; return `V V'`."""
+        self.set_kernel(block)
+        return self.v_products(block)
+
+    def _fitted(self, block: SparseRows) -> np.ndarray:
+        """Do the last step; return the block's part of the sums over all rows."""
+        self.set_fit(block)
+        return self.sums_of(block)
 
     def _forget_defect(self) -> None:
         self._defect.replace(np.zeros((self.size, self.size)))
