@@ -453,8 +453,14 @@ def _blas() -> str:
     import numpy  # noqa: F401  (the library has to be loaded to be seen)
 
     libraries = [info for info in threadpool_info() if info.get("user_api") == "blas"]
-    names = {f"{info['internal_api']} {info['version']}" for info in libraries}
+    names = {_name_of(info) for info in libraries}
     return ", ".join(sorted(names)) or "unknown"
+
+
+def _name_of(library: dict[str, Any]) -> str:
+    """Return name and version of a BLAS library, and the processor whose routines it uses."""
+    name, processor = f"{library['internal_api']} {library['version']}", library.get("architecture")
+    return f"{name} for {processor}" if processor else name
 
 
 def machine() -> dict[str, Any]:
