@@ -17,7 +17,16 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Background", "numpy_threads_only", "scipy_threads_only", "serial_blas", "thread_count"]
+__all__ = [
+    "START_THREADS",
+    "Background",
+    "numpy_threads_only",
+    "scipy_threads_only",
+    "serial_blas",
+    "thread_count",
+]
+
+START_THREADS = 4  # for LAPACK where a fit starts: more wait for each other over so few rows
 
 # The threads that belong to blocks of rows, in the thread that works on them.
 _granted: ContextVar[int | None] = ContextVar("granted", default=None)

@@ -38,13 +38,14 @@ from greedygp.greedy import Path
 from greedygp.inputs import input_names
 from greedygp.kernels.conversion import as_kernel
 from greedygp.progress import Deadline, FitProgress
-from greedygp.threads import numpy_threads_only
+from greedygp.threads import START_THREADS, numpy_threads_only, scipy_threads_only
 
 __all__ = ["ClassifierFit", "TwoClassFit"]
 
 LARGEST_BASIS = 500  # unless the user wants more
 REFINED_BASIS = 200  # the same where the sites will be refined
 ROWS_TO_REFINE = 5  # for a basis vector, at least
+FEWEST_SHARED = 150  # rows of a start whose factors are worth more than one thread
 
 
 class ClassifierFit:
@@ -198,16 +199,18 @@ class TwoClassFit:
     def _start(self) -> Start:
         if not self.learns:
             return Start(self.first)
-        return learnt_start(
-            self.first,
-            self.data,
-            prior=self.prior,
-            learn_bias=self.learns_bias,
-            max_iter=self.parameters.max_iter,
-            tol=ROUGH_TOL if self._makes_rounds() else OPTIMISER_TOL,
-            deadline=self.deadline.share(1 / 2),
-            rng=self.rng,
-        )
+        threads = START_THREADS if len(self.data) >= FEWEST_SHARED else 1
+        with scipy_threads_only(threads):  # LAPACK has most of the work
+            return learnt_start(
+                self.first,
+                self.data,
+                prior=self.prior,
+                learn_bias=self.learns_bias,
+                max_iter=self.parameters.max_iter,
+                tol=ROUGH_TOL if self._makes_rounds() else OPTIMISER_TOL,
+                deadline=self.deadline.share(1 / 2),
+                rng=self.rng,
+            )
 
     def _select(self, start: Start) -> LearntClassifier:
         selected = self.selector.select(start.point)

@@ -43,7 +43,7 @@ from greedygp.sparse.selection import Selected, make_selector, select
 from greedygp.sparse.sizes import FEWEST_ROWS, Tried, best_size, sizes_to_try
 from greedygp.sparse.state import SparseState
 from greedygp.start import SUBSET_ROWS, Given, subset_evidence
-from greedygp.threads import scipy_threads_only
+from greedygp.threads import START_THREADS, scipy_threads_only
 from greedygp.trust import judged
 
 __all__ = ["FittedModel", "SparseFit"]
@@ -52,7 +52,6 @@ BASIS_PER_ROOT_ROW = 4.0  # basis vectors by default where they will be refined
 PATIENCE = 20
 START_ITERATIONS = 100  # of the evidence of a full GP on a subset of the rows
 START_LITTLE = 1.0  # nats that three of them must gain together; where more rows follow
-START_THREADS = 4  # more of them wait for each other over so few rows
 # Shares of the time that is left: for the start, and for a selection that learning follows.
 START_SHARE, PREPARING_SHARE, REFINED_SHARE = 0.25, 0.25, 0.5
 
