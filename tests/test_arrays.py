@@ -335,6 +335,12 @@ class TestBlockSizes:
         backend.threads = 8
         assert backend.block_sizes(1499) == [1499]
 
+    def test_fewer_rows_than_are_shared_are_one_block(self):
+        backend = Backend(np.zeros(1))
+        backend.threads = 2
+        assert backend.block_sizes(11_999, shared_from=12_000) == [11_999]
+        assert len(backend.block_sizes(12_000, shared_from=12_000)) == 2
+
     def test_the_largest_block_can_be_given(self):
         backend = Backend(np.zeros(1))
         backend.threads = 2

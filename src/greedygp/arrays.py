@@ -43,7 +43,18 @@ from greedygp.triangular import (
     weighted_gram,
 )
 
-__all__ = ["Array", "Backend", "as_array", "detached", "is_foreign", "namespace", "to_numpy"]
+__all__ = [
+    "SHARED_FROM",
+    "Array",
+    "Backend",
+    "as_array",
+    "detached",
+    "is_foreign",
+    "namespace",
+    "to_numpy",
+]
+
+SHARED_FROM = 1500  # rows; with fewer, threads wait for each other longer than they work
 
 
 class Backend(Arithmetic):
@@ -329,14 +340,17 @@ class Backend(Arithmetic):
 
     # --- threads over blocks of rows -----------------------------------------------------------
 
-    def block_sizes(self, n_rows: int, most: int = 8192) -> list[int]:
+    def block_sizes(
+        self, n_rows: int, most: int = 8192, shared_from: int = SHARED_FROM
+    ) -> list[int]:
         """Split the rows into blocks, the same number of them for each thread.
 
-        torch and other libraries bring their own threads: there the rows are one block.
+        Fewer than `shared_from` rows are for one thread. torch and other libraries bring their own
+        threads: there the rows are one block.
         """
-        if not self.is_numpy:
+        if not self.is_numpy or n_rows < shared_from:
             return [n_rows]
-        threads = self.threads if n_rows >= 1500 else 1
+        threads = self.threads
         rounds = -(-n_rows // (most * threads))
         n_blocks = min(n_rows, threads * max(rounds, 1))
         base, extra = divmod(n_rows, n_blocks)

@@ -1,5 +1,6 @@
 """Rows in blocks: covering, mapping, adding up, gathering."""
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,7 @@ def sizes(request):
 def rows(request, sizes, monkeypatch):
     """Rows 0..10 that know their own number, and (in float32) a matrix of capacity 4."""
     xp = pytest.importorskip(request.param)
-    monkeypatch.setattr(Backend, "block_sizes", lambda self, n_rows, most=8192: sizes)
+    monkeypatch.setattr(Backend, "block_sizes", lambda self, n_rows, **options: sizes)
     backend = Backend(xp.asarray([0.0], dtype=xp.float32))
 
     def numbered(block):
@@ -148,3 +149,17 @@ class TestGather:
         nobody = np.empty(0, dtype=np.intp)
         assert rows.gather(lambda block: block.place, nobody).shape == (0,)
         assert rows.gather(lambda block: block.table[:2, :], nobody).shape == (0, 2)
+
+
+def test_one_piece_of_work_is_not_handed_over():
+    """The caller does it itself, when it asks for the result."""
+    backend = Backend(np.zeros(1))
+    backend.threads = 2
+    rows, doers = Rows(backend, 100), []
+
+    def work(block, part):
+        doers.append(threading.get_ident())
+        return part
+
+    assert rows.start(work, ["all"]).results() == ["all"]
+    assert doers == [threading.get_ident()]

@@ -107,7 +107,7 @@ def whole_rows():
 def three_blocks(monkeypatch):
     """Cut even a few rows into three unequal blocks, worked on by two threads."""
 
-    def sizes(self, n_rows, most=8192):
+    def sizes(self, n_rows, **options):
         return [n_rows // 2, n_rows // 3, n_rows - n_rows // 2 - n_rows // 3]
 
     monkeypatch.setattr(Backend, "block_sizes", sizes)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from greedygp import SparseGPRegressor
+from greedygp import SparseGPRegressor, arrays
 from greedygp.data import TrainingData
 from greedygp.hyperparameters import Point
 from greedygp.kernels import Gaussian
@@ -111,6 +111,24 @@ def test_a_round_begins_with_the_basis_of_the_last_one(refine, begins_with):
     assert selector.favourites.tolist() == list(expected)
     selector = fit._selector(START, 4, fitting.CRITERIA["nlml"], None, fit.data)
     assert selector.favourites.tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("criterion", "n", "blocks"),
+    [
+        ("matching_pursuit", 3000, 1),
+        ("info_gain", 3000, 1),
+        ("random", 3000, 1),
+        ("matching_pursuit", 12_000, 2),
+        ("nlml", 3000, 2),
+        ("nlgpp", 3000, 2),
+    ],
+)
+def test_threads_share_the_rows_where_a_step_has_work_for_them(monkeypatch, criterion, n, blocks):
+    monkeypatch.setattr(arrays, "thread_count", lambda: 2)
+    fit = make_fit(n=n, max_basis=4)
+    selector = fit._selector(START, 4, fitting.CRITERIA[criterion], None, fit.data)
+    assert len(selector.state.rows.blocks) == blocks
 
 
 def test_a_model_without_learning_is_rebuilt_exactly():

@@ -277,7 +277,7 @@ def test_blocks_of_many_rows_in_threads(name, approximation, monkeypatch):
         several = problem.evaluate(name, approximation)
     assert max(map(len, made)) > 1
     with monkeypatch.context() as patch:
-        patch.setattr(Backend, "block_sizes", lambda self, n_rows, most=8192: [n_rows])
+        patch.setattr(Backend, "block_sizes", lambda self, n_rows, **options: [n_rows])
         single = problem.evaluate(name, approximation)
     assert_same(several, single, 1e-10)
     assert_same(several, few.expected(name, approximation), 1e-8)

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from greedygp.arrays import Array, Backend, to_numpy
+from greedygp.arrays import SHARED_FROM, Array, Backend, to_numpy
 from greedygp.threads import Background
 
 __all__ = ["RowBlock", "Rows", "add_up"]
@@ -57,12 +57,14 @@ class Rows(Generic[B]):
         Decides how many blocks there are and how they are worked on.
     n_rows : int
         How many rows there are.
+    shared_from : int
+        Fewer rows than that are one block.
     """
 
-    def __init__(self, backend: Backend, n_rows: int):
+    def __init__(self, backend: Backend, n_rows: int, shared_from: int = SHARED_FROM):
         self.backend = backend
         self.n_rows = n_rows
-        stops = np.cumsum(backend.block_sizes(n_rows))
+        stops = np.cumsum(backend.block_sizes(n_rows, shared_from=shared_from))
         starts = np.concatenate([[0], stops[:-1]])
         self.blocks: Sequence[Any] = [
             RowBlock(number=i, start=int(a), stop=int(b))
@@ -88,7 +90,7 @@ class Rows(Generic[B]):
         work = [(block, part) for block in self.blocks for part in parts]
         backend = self.backend
         return Background(
-            backend.threads,
+            backend.threads if len(work) > 1 else 1,  # to hand over one alone takes longer
             lambda item: function(*item),
             work,
             queued=backend.is_accelerator,

@@ -10,7 +10,8 @@ measure would be (lower is better). The class attributes say what a criterion ne
 * `chooses_size`: the measure has a minimum that tells when to stop;
 * `needs_targets`: candidates are scored by their own targets, so they must be training rows;
 * `exact_fitc`: under FITC the measure is FITC's own, so candidates that pass the screening are
-  scored exactly (every one of them changes Lambda in every row).
+  scored exactly (every one of them changes Lambda in every row);
+* `little_work`: a step takes a few products with vectors, which threads share with many rows only.
 
 To add one, write a subclass and list it in `CRITERIA`. What is known of the basis is in the
 properties of `SparseState`, what is known of each candidate in the attributes of `Candidates`: with
@@ -44,6 +45,7 @@ class Criterion:
     chooses_size = False
     exact_fitc = False
     needs_targets = False
+    little_work = False
 
     def value(self, state: SparseState) -> float:
         """Return the measure of the present basis."""
@@ -114,6 +116,7 @@ class MatchingPursuit(NegativeLogPosterior):
     """`matching_pursuit`: the decrease (8) of (5) when only the new coefficient moves. O(n)."""
 
     name = "matching_pursuit"
+    little_work = True
 
 
 class InformationGain(Criterion):
@@ -128,6 +131,7 @@ class InformationGain(Criterion):
     name = "info_gain"
     needs_explained = True
     needs_targets = True
+    little_work = True
 
     def gains(self, state: SparseState, block: SparseRows) -> np.ndarray:
         """Return the negative gain of each of the block's rows (lower is better)."""
@@ -147,6 +151,7 @@ class Random(Criterion):
     """`random`: the baseline."""
 
     name = "random"
+    little_work = True
 
 
 CRITERIA: dict[str, Criterion] = {

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array
+from greedygp.arrays import SHARED_FROM, Array
 from greedygp.data import TrainingData
 from greedygp.flags import learn_with_flags
 from greedygp.greedy import Stopping
@@ -50,6 +50,7 @@ __all__ = ["FittedModel", "SparseFit"]
 
 BASIS_PER_ROOT_ROW = 4.0  # basis vectors by default where they will be refined
 PATIENCE = 20
+LITTLE_WORK_SHARED_FROM = 12_000  # rows, from which a second thread pays for such criteria
 START_ITERATIONS = 100  # of the evidence of a full GP on a subset of the rows
 START_LITTLE = 1.0  # nats that three of them must gain together; where more rows follow
 # Shares of the time that is left: for the start, and for a selection that learning follows.
@@ -227,6 +228,7 @@ class SparseFit:
             backend=data.backend,
             keep_v=criterion.needs_v and approximation == "dtc",
             track_explained=criterion.needs_explained,
+            shared_from=LITTLE_WORK_SHARED_FROM if criterion.little_work else SHARED_FROM,
         )
         return make_selector(
             state,

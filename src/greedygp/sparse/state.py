@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from greedygp.arrays import Array, Backend
+from greedygp.arrays import SHARED_FROM, Array, Backend
 from greedygp.cholesky import GrowingFactor, GrowingMatrix, GrowingTriangle
 from greedygp.rows import RowBlock, Rows, add_up
 from greedygp.sparse.model import SparseModel
@@ -67,6 +67,8 @@ class SparseState(SparseModel):
         Whether V is stored.
     track_explained : bool
         Whether `explained` is kept up to date where V is not stored.
+    shared_from : int
+        With so many rows or more, threads share them.
     """
 
     def __init__(
@@ -82,13 +84,14 @@ class SparseState(SparseModel):
         backend: Backend,
         keep_v: bool,
         track_explained: bool = False,
+        shared_from: int = SHARED_FROM,
     ):
         super().__init__(kernel, noise_variance, approximation, X[:0, :], y.shape[0], backend)
         self.capacity = capacity
         # float32 rows lose too much in the direct form; FITC rescales V with every basis vector.
         self.keep_v = keep_v or approximation == "fitc" or backend.epsilon > 1e-12
         self.track_explained = track_explained
-        self.rows: Rows[SparseRows] = Rows(backend, X.shape[0]).with_state(
+        self.rows: Rows[SparseRows] = Rows(backend, X.shape[0], shared_from).with_state(
             lambda block: self._start(block, X, y, weights)
         )
         self.indices: list[int] = []
