@@ -27,8 +27,8 @@ not divide by `zeta - gamma`):
     phi'P_-j^2 phi = (s - tau_j) / s^2,     t'P_-j^2 phi = (kappa_j + w_j (s - tau_j) / s) / s.
 
 An action costs O(m^2), an addition O(N m) more where the column's products with those of the model
-are not known yet. `recompute` makes everything afresh from `Phi'Phi`
-by a Cholesky factor, O(m^3 + N m).
+are not known yet. `recompute` makes everything afresh from `Phi'Phi` by a Cholesky factor,
+O(m^3 + N m).
 """
 
 from __future__ import annotations
