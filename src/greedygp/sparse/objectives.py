@@ -56,7 +56,7 @@ class Objective:
         raise NotImplementedError
 
     def adjoints(self, state: SparseModel, block: SparseRows) -> RowAdjoints:
-        """Return its derivatives by what it takes from each row of a block, with its `rows_part`."""
+        """Return its derivatives by what it takes from a row of the block, and `rows_part`."""
         raise NotImplementedError
 
     def nats_per_row(self, total_weight: float) -> float:
