@@ -257,6 +257,8 @@ class Backend(Arithmetic):
         out : (m, T) array, optional
             To be filled and returned; it may be `right` itself.
         """
+        if len(factor) == 0:  # SciPy before 1.13 refuses it
+            return right if out is None else out
         if out is not None and self.is_numpy and self.dtype == np.float64:
             return solve_in_place(factor, right, transposed, out)
         factor, wide = (factor.T if transposed else factor), self.as_float64(right)
