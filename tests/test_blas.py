@@ -89,6 +89,23 @@ class TestAddProduct:
         assert not blas.add_product(*arrays, 1.0, 1.0)
         assert_array_equal(arrays[0], np.ones((5, 7)))
 
+    @pytest.mark.parametrize("which", [0, 1, 2])
+    def test_numbers_of_another_kind_are_not_taken_for_float64(self, which):
+        """BLAS would read them as they lie there."""
+        arrays = [np.ones((5, 7)), np.full((5, 3), 2.0), np.full((3, 7), 3.0)]
+        arrays[which] = arrays[which].astype(np.float32)
+        assert not blas.add_product(*arrays, 1.0, 1.0)
+        add_product_in_place(*arrays)
+        assert_array_equal(arrays[0], np.full((5, 7), 19.0))
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_triangle_of_another_kind_is_not_taken_for_float64(which):
+    arrays = [np.tril(np.ones((3, 3))), np.ones((3, 4))]
+    arrays[which] = arrays[which].astype(np.float32)
+    assert not blas.triangular("dtrmm", arrays[0], False, arrays[1])
+    assert_array_equal(arrays[1], np.ones((3, 4)))
+
 
 @pytest.mark.parametrize("name", ["dtrsm", "dtrmm", "dgemm"])
 def test_the_routines_are_to_be_had(name):

@@ -107,12 +107,13 @@ class Arithmetic:
             add_product_in_place(out, left, right, factor=factor, times=times)
             return out
         product = self.matmul(left, right, out=None if out is values else out)
-        if factor != 1.0:
-            product = self.multiply(product, factor, out=product)
         if times != 1.0:
             values = self.multiply(values, times, out=values if out is values else None)
-        out[...] = values + product
-        return out
+        if factor == -1.0:
+            return self.subtract(values, product, out=out)
+        if factor != 1.0:
+            product = self.multiply(product, factor, out=product)
+        return self._into("add", out, values, product)
 
     def add_product(self, values: Array, left: Array | float, right: Array) -> None:
         """Add `left * right`, elementwise, to `values` in place."""

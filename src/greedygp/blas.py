@@ -50,7 +50,7 @@ def triangular(name: str, triangle: np.ndarray, transposed: bool, out: np.ndarra
     out : (m, T) float64 array
     """
     routine, leading = _routine(name), _leading(out)
-    if routine is None or leading is None:
+    if routine is None or leading is None or triangle.dtype != np.float64:
         return False
     by_row, by_column = (step // triangle.itemsize for step in triangle.strides)
     seen_as_upper = by_column == 1  # lower, but stored by rows
@@ -79,7 +79,7 @@ def triangular(name: str, triangle: np.ndarray, transposed: bool, out: np.ndarra
 def add_product(
     out: np.ndarray, left: np.ndarray, right: np.ndarray, factor: float, times: float
 ) -> bool:
-    """Replace `out` by `times out + factor left @ right`, in place; all are float64 matrices."""
+    """Replace `out` by `times out + factor left @ right`, in place."""
     routine, leading = _routine("dgemm"), _leading(out)
     if routine is None or leading is None or not left.size:
         return False
@@ -111,7 +111,9 @@ def add_product(
 
 
 def _leading(matrix: np.ndarray) -> int | None:
-    """Return the distance of two rows of a matrix whose rows are contiguous; None: they are not."""
+    """Return the distance of two rows; None: they are not contiguous, or not of float64."""
+    if matrix.dtype != np.float64:
+        return None
     rows, columns = matrix.shape
     by_row, by_column = matrix.strides
     if by_column != matrix.itemsize and columns > 1:

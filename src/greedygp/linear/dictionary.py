@@ -169,7 +169,7 @@ class Dictionary:
         if self.root is not None:
             lines = lines * self.root
         if self.held is not None:
-            result = self._times_held(lines)
+            result = few_lines_times(lines, self.held.T)
         else:
             result = np.empty((len(lines), self.n_columns))
             for a, b, tile in self._tiles():
@@ -177,10 +177,6 @@ class Dictionary:
         if self.intercept:
             result -= np.sum(lines, axis=1)[:, None] * self.means
         return result
-
-    def _times_held(self, lines: np.ndarray) -> np.ndarray:
-        assert self.held is not None
-        return few_lines_times(lines, self.held.T)
 
     def gram(self, index: int, likely: Sequence[int] | np.ndarray = ()) -> np.ndarray:
         """Return `phi~_j' Phi~`, (M,), not to be written to, from the cache or computed.
